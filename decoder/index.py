@@ -1,0 +1,270 @@
+"""What is known of a source without decoding it again: its packets and its frames.
+
+Pure. Struct of arrays, since a corpus has millions of frames: per packet in decode order, per frame
+in presentation order.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, NewType
+
+import msgspec
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from decoder.errors import FrameOutOfRange
+
+DecodeIndex = NewType("DecodeIndex", int)
+"""A packet's place in decode order, from 0: its *ordinal*."""
+
+FrameIndex = NewType("FrameIndex", int)
+"""A frame's place in presentation order, from 0."""
+
+NO_TIMESTAMP = int(np.iinfo(np.int64).min)
+"""AV_NOPTS_VALUE: stands for a missing pts or dts."""
+
+NO_PACKET = -1
+"""Stands for the packet of a frame that the decoder did not trace to one."""
+
+_DIGEST_SIZE = 16
+
+KEY = 1
+DISCARD = 2
+
+PICTURE_TYPES = "?IPBSipb"
+"""Letters of AVPictureType, whose values are the places in this string (S, i, p: MPEG-4 sprites
+and switching pictures; b: BI)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PacketTable:
+    """One row per packet of the stream, in decode order. All arrays have shape [packets].
+
+    Attributes:
+        pts, dts: int64, in units of the time base, `NO_TIMESTAMP` where missing.
+        position: int64, byte offset in the file as the demuxer tells it, -1 where it does not.
+        size: int32, bytes.
+        flags: uint8, `KEY` (the container says so) and `DISCARD` (decoded, not shown).
+    """
+
+    pts: NDArray[np.int64]
+    dts: NDArray[np.int64]
+    position: NDArray[np.int64]
+    size: NDArray[np.int32]
+    flags: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrameTable:
+    """One row per shown frame, in presentation order. All arrays have shape [frames].
+
+    Attributes:
+        packet: int32, ordinal of the packet whose frame this is, or `NO_PACKET`.
+        picture_type: uint8, place in `PICTURE_TYPES`.
+        hash: uint64, xxh3 of the native planes (see `decoder.pixels.Pixels.hash`).
+        geometry: uint16, row of `SourceIndex.geometries`.
+    """
+
+    packet: NDArray[np.int32]
+    picture_type: NDArray[np.uint8]
+    hash: NDArray[np.uint64]
+    geometry: NDArray[np.uint16]
+
+    def __len__(self) -> int:
+        return len(self.packet)
+
+
+class Geometry(msgspec.Struct, frozen=True):
+    """What frames of one kind look like.
+
+    Attributes:
+        width, height: pixels as shown, after rotation.
+        pixel_format: FFmpeg's name of the native format, e.g. "yuv420p10le".
+        bits: per sample of the native format.
+        orientation: how the native frame is turned before it is shown, in the words of
+            `decoder.pixels.Orientation`.
+    """
+
+    width: int
+    height: int
+    pixel_format: str
+    bits: int
+    orientation: str
+
+
+class StreamFacts(msgspec.Struct, frozen=True):
+    """What the container says of the stream, and how the index was made.
+
+    Attributes:
+        stream: its number in the file.
+        container, codec: FFmpeg's short names.
+        time_base: seconds per unit of pts, as (numerator, denominator).
+        rate: frames per second on average, or None.
+        sample_aspect_ratio: width by height of a pixel; reported, never resampled away.
+        damage: what went wrong while decoding, in words, one entry a kind; empty for a sound file.
+    """
+
+    stream: int
+    container: str
+    codec: str
+    time_base: tuple[int, int]
+    rate: tuple[int, int] | None
+    sample_aspect_ratio: tuple[int, int]
+    damage: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FrameInfo:
+    """One frame of a source.
+
+    Attributes:
+        frame: its number, from 0 in presentation order.
+        pts: presentation timestamp in units of the time base, None where the file has none.
+        time: seconds, exactly, None where the file has no timestamp.
+        picture_type: "I", "P", "B" or another of `PICTURE_TYPES`.
+        width, height: pixels as shown, after rotation.
+        bits: per sample of the native pixel format.
+    """
+
+    frame: int
+    pts: int | None
+    time: Fraction | None
+    picture_type: str
+    width: int
+    height: int
+    bits: int
+
+
+class SourceIndex:
+    """The packets and frames of one source in one version."""
+
+    __slots__ = ("facts", "frames", "geometries", "packets", "uniform_shape")
+
+    def __init__(
+        self,
+        facts: StreamFacts,
+        packets: PacketTable,
+        frames: FrameTable,
+        geometries: tuple[Geometry, ...],
+    ) -> None:
+        self.facts = facts
+        self.packets = packets
+        self.frames = frames
+        self.geometries = geometries
+        shapes = {(geometry.height, geometry.width) for geometry in geometries}
+        self.uniform_shape = shapes.pop() if len(shapes) == 1 else None
+
+    @property
+    def frame_count(self) -> int:
+        """How many frames a full decode shows."""
+        return len(self.frames)
+
+    @property
+    def time_base(self) -> Fraction:
+        """Seconds per unit of pts."""
+        return Fraction(*self.facts.time_base)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory taken by the tables."""
+        return sum(
+            int(getattr(table, field.name).nbytes)
+            for table in (self.packets, self.frames)
+            for field in fields(table)
+        )
+
+    def geometry(self, n: int) -> Geometry:
+        """Size and native format of frame ``n``. Raises FrameOutOfRange."""
+        self.check(n)
+        return self.geometries[int(self.frames.geometry[n])]
+
+    def shape(self, n: int) -> tuple[int, int]:
+        """(height, width) of frame ``n`` as shown. Raises FrameOutOfRange."""
+        if self.uniform_shape is not None and 0 <= n < self.frame_count:
+            return self.uniform_shape
+        geometry = self.geometry(n)
+        return geometry.height, geometry.width
+
+    def bits(self, n: int) -> int:
+        """Bits per sample of frame ``n`` in its native format. Raises FrameOutOfRange."""
+        return self.geometry(n).bits
+
+    def pts(self, n: int) -> int | None:
+        """Timestamp of frame ``n`` in units of the time base, None where the file has none."""
+        self.check(n)
+        packet = int(self.frames.packet[n])
+        if packet == NO_PACKET:
+            return None
+        pts = int(self.packets.pts[packet])
+        return None if pts == NO_TIMESTAMP else pts
+
+    def frame(self, n: int) -> FrameInfo:
+        """All that is known of frame ``n``. Raises FrameOutOfRange."""
+        geometry = self.geometry(n)
+        pts = self.pts(n)
+        return FrameInfo(
+            frame=n,
+            pts=pts,
+            time=None if pts is None else pts * self.time_base,
+            picture_type=PICTURE_TYPES[self.frames.picture_type[n]],
+            width=geometry.width,
+            height=geometry.height,
+            bits=geometry.bits,
+        )
+
+    def check(self, n: int, path: str = "the source") -> None:
+        """Raises FrameOutOfRange, naming ``path``, unless the source has a frame ``n``."""
+        if not 0 <= n < self.frame_count:
+            raise FrameOutOfRange(
+                f"{path}: no frame {n}; there are {self.frame_count}, from 0 to "
+                f"{self.frame_count - 1}"
+            )
+
+    def to_bytes(self) -> bytes:
+        """The index in a form that `from_bytes` reads back: a checksum, then compressed arrays."""
+        head = msgspec.json.encode({"facts": self.facts, "geometries": self.geometries})
+        arrays: dict[str, NDArray[Any]] = {"head": np.frombuffer(head, np.uint8)}
+        for prefix, table in (("packets", self.packets), ("frames", self.frames)):
+            for field in fields(table):
+                arrays[f"{prefix}.{field.name}"] = getattr(table, field.name)
+        blob = io.BytesIO()
+        np.savez_compressed(blob, allow_pickle=False, **arrays)
+        content = blob.getvalue()
+        return xxhash.xxh3_128_digest(content) + content
+
+    @classmethod
+    def from_bytes(cls, blob: bytes) -> SourceIndex:
+        """The index that `to_bytes` wrote.
+
+        Raises:
+            ValueError: the bytes are not an index.
+        """
+        digest, content = blob[:_DIGEST_SIZE], blob[_DIGEST_SIZE:]
+        if xxhash.xxh3_128_digest(content) != digest:
+            # Before it is parsed: a damaged array header may ask for any amount of memory.
+            raise ValueError("not an index: the checksum is wrong")
+        try:
+            with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+                head = msgspec.json.decode(arrays["head"].tobytes(), type=_Head)
+                packets = PacketTable(
+                    **{f.name: arrays[f"packets.{f.name}"] for f in fields(PacketTable)}
+                )
+                frames = FrameTable(
+                    **{f.name: arrays[f"frames.{f.name}"] for f in fields(FrameTable)}
+                )
+        except (KeyError, EOFError, zipfile.BadZipFile, msgspec.MsgspecError) as error:
+            raise ValueError(f"not an index: {error}") from error
+        return cls(head.facts, packets, frames, head.geometries)
+
+
+class _Head(msgspec.Struct):
+    facts: StreamFacts
+    geometries: tuple[Geometry, ...]

@@ -1,0 +1,97 @@
+"""Open readers, so many and no more, lent to one thread at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+
+from decoder.corpus import Source
+from decoder.errors import Stopped
+from decoder.index import SourceIndex
+from decoder.reader import FrameReader, KeyTrust
+
+
+class ReaderPool:
+    """Lends readers of any source; keeps them open in between, at most ``limit`` at once.
+
+    A reader is one open file and one codec context, and one thread uses it at a time. One source
+    gets at most ``per_source`` of them, so that a crowd at one file leaves room for the others.
+    Nothing is lent once ``stop`` is set, and what is out gives up.
+    """
+
+    def __init__(
+        self,
+        limit: int,
+        per_source: int,
+        *,
+        rotate: bool = True,
+        stop: threading.Event | None = None,
+    ) -> None:
+        self._stop = stop or threading.Event()
+        self._limit = limit
+        self._per_source = min(per_source, limit)
+        self._rotate = rotate
+        self._idle: list[FrameReader] = []  # least recently used first
+        self._lent: list[FrameReader] = []
+        self._returned = threading.Condition()
+
+    @contextlib.contextmanager
+    def reader(
+        self, source: Source, index: SourceIndex, trust: KeyTrust, frame: int
+    ) -> Iterator[FrameReader]:
+        """A reader of ``source``, best the one that is closest before ``frame``."""
+        reader, surplus = self._lend(source, index, trust, frame)
+        if surplus is not None:
+            surplus.close()
+        sound = False
+        try:
+            yield reader
+            sound = True
+        finally:
+            with self._returned:
+                keep = sound and not self._stop.is_set()
+                self._lent.remove(reader)
+                if keep:
+                    self._idle.append(reader)
+                self._returned.notify_all()
+            if not keep:
+                reader.close()
+
+    def _lend(
+        self, source: Source, index: SourceIndex, trust: KeyTrust, frame: int
+    ) -> tuple[FrameReader, FrameReader | None]:
+        """A reader to lend, and one to close for it where there are as many as may be."""
+        with self._returned:
+            while not self._stop.is_set():
+                idle = [reader for reader in self._idle if reader.source == source]
+                open_here = len(idle) + sum(reader.source == source for reader in self._lent)
+                before = [reader for reader in idle if reader.distance(frame) >= 0]
+                chosen = None
+                if before:
+                    chosen = min(before, key=lambda reader: reader.distance(frame))
+                elif open_here < self._per_source and len(self._lent) < self._limit:
+                    full = len(self._lent) + len(self._idle) == self._limit
+                    surplus = self._idle.pop(0) if full else None
+                    made = FrameReader(
+                        source, index=index, rotate=self._rotate, trust=trust, stop=self._stop
+                    )
+                    self._lent.append(made)
+                    return made, surplus
+                elif idle:
+                    chosen = idle[0]
+                if chosen is not None:
+                    self._idle.remove(chosen)
+                    self._lent.append(chosen)
+                    return chosen, None
+                self._returned.wait()
+        raise Stopped(f"{source.path}: not read, decoding is being shut down")
+
+    def close(self) -> None:
+        """Sets ``stop``, and closes the readers: those that are lent when they come back."""
+        self._stop.set()
+        with self._returned:
+            idle, self._idle = self._idle, []
+            self._returned.notify_all()
+        for reader in idle:
+            reader.close()

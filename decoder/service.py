@@ -1,0 +1,186 @@
+"""Indexes and frames of any source, for any number of threads."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from cachetools import LRUCache
+from numpy.typing import NDArray
+
+from decoder.corpus import Source
+from decoder.errors import DecoderError, SourceChanged, SourceNotFound, Stopped
+from decoder.index import SourceIndex
+from decoder.media import check_unchanged
+from decoder.pixels import PixelFormat
+from decoder.pool import ReaderPool
+from decoder.reader import KeyTrust
+from decoder.scan import scan
+from decoder.store import IndexStore
+
+_INDEX_BYTES = 128 << 20
+"""Memory for indexes in use; others are read back from the store."""
+
+_FAILURE_BYTES = 1 << 10
+"""What a remembered failure counts as."""
+
+_FAILURE_SECONDS = 5.0
+_FAILURE_FACTOR = 30
+"""A failure is remembered for so long at least, and for so many times as long as it took to find:
+what changes without changing the fingerprint (permissions, a disk that comes back) is seen again,
+and a large damaged file is not decoded over and over."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Indexed:
+    index: SourceIndex
+    trust: KeyTrust
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    kind: type[DecoderError]
+    message: str  # not the exception itself, whose traceback would keep a decoder alive
+    until: float  # time.monotonic()
+
+
+class FrameService:
+    """What the filesystem asks for indexes and frames. Thread safe; a call blocks until it is done.
+
+    Args:
+        store: where indexes persist.
+        stream: number of the video stream in each file, by default the first that is not a cover.
+        rotate: turn frames by the display matrix.
+        readers: open files (and codec contexts) at most.
+    """
+
+    def __init__(
+        self,
+        store: IndexStore,
+        *,
+        stream: int | None = None,
+        rotate: bool = True,
+        readers: int = 8,
+    ) -> None:
+        self._store = store
+        self._stop = threading.Event()
+        self._stream = stream
+        self._rotate = rotate
+        self._options = f"stream={'auto' if stream is None else stream} rotate={int(rotate)}"
+        cores = os.cpu_count() or 1
+        self._pool = ReaderPool(readers, max(2, cores), rotate=rotate, stop=self._stop)
+        self._scanning = threading.BoundedSemaphore(cores)
+        self._lock = threading.Lock()
+        self._results: LRUCache[Source, _Indexed | _Failed] = LRUCache(_INDEX_BYTES, _weight)
+        self._running: dict[Source, Future[_Indexed]] = {}
+
+    def index(self, source: Source) -> SourceIndex:
+        """The index of ``source``; made once, however many ask meanwhile.
+
+        Raises:
+            DecoderError: the source has none; remembered for a while for this version of it.
+        """
+        return self._indexed(source).index
+
+    def known(self, source: Source) -> SourceIndex | DecoderError | None:
+        """What `index` would return or raise if that is known already; never blocks or raises."""
+        with self._lock:
+            result = self._result(source)
+        if isinstance(result, _Failed):
+            return result.kind(result.message)
+        return None if result is None else result.index
+
+    def array(self, source: Source, frame: int, pixel_format: PixelFormat) -> NDArray[Any]:
+        """One frame: C-contiguous, shape and dtype as ``pixel_format`` says.
+
+        Raises:
+            FrameOutOfRange: the source has fewer frames.
+            SourceChanged, SourceNotFound: the file is no longer there in this version.
+            DecoderError: it cannot be indexed, or this frame cannot be reproduced.
+        """
+        indexed = self._indexed(source)
+        indexed.index.check(frame, source.path)
+        with self._pool.reader(source, indexed.index, indexed.trust, frame) as reader:
+            pixels = reader.frame(frame)
+        check_unchanged(source)
+        return pixels.array(pixel_format)
+
+    def close(self) -> None:
+        """Gives up what is going on, with `Stopped`, and closes the files and the store."""
+        self._pool.close()
+        self._store.close()
+
+    def _indexed(self, source: Source) -> _Indexed:
+        mine: Future[_Indexed] = Future()
+        with self._lock:
+            result = self._result(source)
+            running = mine if result else self._running.setdefault(source, mine)
+        if isinstance(result, _Failed):
+            raise result.kind(result.message)
+        if result is not None:
+            return result
+        if running is mine:
+            self._run(source, running)
+        return running.result()
+
+    def _result(self, source: Source) -> _Indexed | _Failed | None:
+        result = self._results.get(source)
+        if isinstance(result, _Failed) and time.monotonic() > result.until:
+            del self._results[source]
+            return None
+        return result
+
+    def _run(self, source: Source, future: Future[_Indexed]) -> None:
+        """Makes the index and hands it, or the error, to all who wait."""
+        began = time.monotonic()
+        try:
+            index = self._make(source)
+        except BaseException as error:
+            with self._lock:
+                del self._running[source]
+                if isinstance(error, DecoderError) and not _passing(error):
+                    _log.warning("not readable: %s", error)
+                    now = time.monotonic()
+                    keep = max(_FAILURE_SECONDS, _FAILURE_FACTOR * (now - began))
+                    self._results[source] = _Failed(type(error), str(error), now + keep)
+            future.set_exception(error)
+            return
+        indexed = _Indexed(index, KeyTrust(index))
+        with self._lock:
+            del self._running[source]
+            if _weight(indexed) <= _INDEX_BYTES:
+                self._results[source] = indexed
+        future.set_result(indexed)
+
+    def _make(self, source: Source) -> SourceIndex:
+        index = self._store.get(source, self._options)
+        if index is None:
+            with self._scanning:
+                began = time.monotonic()
+                index = scan(source, stream=self._stream, rotate=self._rotate, stop=self._stop)
+            _log.info(
+                "%s: indexed %d frames in %.2f s by decoding",
+                source.path,
+                index.frame_count,
+                time.monotonic() - began,
+            )
+            for damage in index.facts.damage:
+                _log.warning("%s: damaged: %s", source.path, damage)
+            self._store.put(source, self._options, index)
+        return index
+
+
+def _weight(result: _Indexed | _Failed) -> int:
+    return _FAILURE_BYTES if isinstance(result, _Failed) else result.index.nbytes
+
+
+def _passing(error: DecoderError) -> bool:
+    """Is about a moment, not about this version of the file."""
+    return isinstance(error, (SourceChanged, SourceNotFound, Stopped))
