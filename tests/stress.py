@@ -213,11 +213,14 @@ def run(seconds: float, readers: int, seed: int) -> list[str]:
         ]
         for process in crowd:
             process.start()
-        changes = churn(corpus, masters, ledger, until, seed)
-        outcomes = [results.get(timeout=60) for _ in crowd]
-        for process in crowd:
-            process.join(60)
-        memory = resident_mib(server_of(mount))
+        try:
+            changes = churn(corpus, masters, ledger, until, seed)
+            outcomes = [results.get(timeout=60) for _ in crowd]
+            memory = resident_mib(server_of(mount))
+        finally:
+            for process in crowd:
+                process.terminate()  # one that hangs would keep the mount busy
+                process.join()
     faults = [fault for outcome in outcomes for fault in outcome.faults]
     if memory > CACHE_MIB + ALLOWANCE_MIB:
         faults.append(f"the mount holds {memory:.0f} MiB, {CACHE_MIB} configured")

@@ -83,7 +83,7 @@ def serve(
     binding = load()
     mountpoint = os.path.abspath(mountpoint)
     _check(mountpoint)
-    _log.info("mounting %s at %s with %s", tree.corpus.root, mountpoint, binding)
+    _log.debug("mounting %s at %s with %s", tree.corpus.root, mountpoint, binding)
     session = _Session(binding, tree, mountpoint, options)
     mask = ~(options.umask or 0)
     owner = Owner(

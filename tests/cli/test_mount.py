@@ -9,10 +9,13 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import av
 import pytest
+from av.bitstream import BitStreamFilterContext
 
 from cli.mounts import is_dead, mounted_at
 from tests.cli.commands import (
@@ -136,6 +139,32 @@ def test_a_signal_unmounts_although_files_are_open(sample: Path, mountpoint: Pat
         with contextlib.suppress(OSError):  # nobody is left to be told of it
             os.close(descriptor)
         eventually(lambda: not is_running(process))
+
+
+def test_a_signal_unmounts_while_a_long_video_is_indexed(
+    sample: Path, mountpoint: Path, tmp_path: Path
+) -> None:
+    # half a minute of work or more: 80 times the same, as a bare stream
+    videos = tmp_path / "videos"
+    videos.mkdir()
+    with av.open(str(sample / f"{VIDEOS[0]}.mp4")) as container:
+        stream = container.streams.video[0]
+        bare = BitStreamFilterContext("h264_mp4toannexb", stream)
+        once = b"".join(
+            bytes(part) for packet in container.demux(stream) for part in bare.filter(packet)
+        )
+    (videos / "long.264").write_bytes(80 * once)
+    with (
+        mounted(videos, mountpoint) as process,
+        subprocess.Popen(
+            ["ls", str(mountpoint / "long")], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as reader,
+    ):
+        time.sleep(1)
+        assert reader.poll() is None
+        os.kill(process, signal.SIGTERM)
+        eventually(lambda: not is_running(process), seconds=8)
+        assert reader.wait(5) != 0
 
 
 def test_a_mount_whose_process_was_killed(sample: Path, mountpoint: Path) -> None:
