@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import click
 
 import config
-from cli import daemon, helper, logs, machine, options, places
+from cli import daemon, helper, logs, machine, memory, options, places
 from cli.errors import CommandFailed
 from cli.notify import notify
 from cli.ready import Readiness
@@ -106,6 +106,7 @@ def _serve(
     request: MountRequest, source: str, mountpoint: str, announced: Callable[[], None]
 ) -> None:
     settings = request.settings
+    memory.return_what_is_freed()
     captured = CapturedStderr()
     try:
         stderr_used = logs.configure(
