@@ -5,7 +5,7 @@ python := .venv/bin/python
 
 # Mounts VIDEOS at MOUNT, by default the bundled sample under a fresh directory, until Ctrl-C.
 run: setup
-	@$(python) -m cli.sample $(if $(VIDEOS),--videos '$(VIDEOS)') $(if $(MOUNT),--mount '$(MOUNT)')
+	@$(python) -m cli.sample $${VIDEOS:+--videos "$$VIDEOS"} $${MOUNT:+--mount "$$MOUNT"}
 
 test: test-setup lint
 	$(python) -m pytest

@@ -12,6 +12,13 @@ from config.settings import LoggingSettings
 SYSLOG = "/dev/log"
 
 
+class _OneLine(logging.Formatter):
+    """A record is one line, whatever line breaks the name of a file has; tracebacks keep theirs."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  (logging's name)
+        return super().formatMessage(record).replace("\n", "\\n").replace("\r", "\\r")
+
+
 def configure(settings: LoggingSettings, *, daemon: bool, stderr: int) -> bool:
     """Send the records of every logger where ``settings`` say.
 
@@ -48,12 +55,12 @@ def _handler(target: str, stderr: int) -> logging.Handler:
         # connects when there is something to say, and again when syslog was started anew
         handler = logging.handlers.SysLogHandler(SYSLOG, logging.handlers.SysLogHandler.LOG_DAEMON)
         handler.setFormatter(
-            logging.Formatter(f"framefs[{os.getpid()}]: %(levelname)s %(name)s: %(message)s")
+            _OneLine(f"framefs[{os.getpid()}]: %(levelname)s %(name)s: %(message)s")
         )
         return handler
     if target == "stderr":
         handler = logging.StreamHandler(os.fdopen(stderr, "w", closefd=False, buffering=1))
-        handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+        handler.setFormatter(_OneLine("%(levelname)s %(name)s: %(message)s"))
         return handler
     try:
         # reopens after logrotate has moved the file away
@@ -62,5 +69,5 @@ def _handler(target: str, stderr: int) -> logging.Handler:
         raise CommandFailed(
             f"logging.target: {target} cannot be written ({error.strerror})"
         ) from error
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(_OneLine("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     return handler

@@ -7,6 +7,7 @@ import ctypes
 import logging
 import os
 import signal
+import subprocess
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -32,6 +33,12 @@ _MARGIN = 5.0
 
 _FUSE_WITH_THREAD_LIMIT = (3, 12)
 """Runs 10 threads unless told otherwise; older versions have no limit."""
+
+_LAST_RESORT = 10.0
+"""Seconds that the end of a session may take. What waits for a disk, or for FFmpeg to find a first
+packet in a huge file, cannot be told to stop."""
+
+_MNT_DETACH = 2
 
 _PATH_MAX = 4096
 
@@ -194,6 +201,7 @@ class _Session:
         self._fuse = ctypes.c_void_p()
         self._device: int | None = None
         self._exit_told = False
+        self._over = threading.Event()
         can_invalidate = _can_invalidate(binding)
         lifetime = (_BELIEVED if can_invalidate else _BELIEVED_BLINDLY) + _MARGIN
         view = KernelView(lifetime)
@@ -220,6 +228,7 @@ class _Session:
 
     def ended(self) -> None:
         """No request comes any more."""
+        self._over.set()
         if not self.began or self._watcher.stop():
             return
         # It waits for a page that a lost request holds: only the end of the connection frees it.
@@ -250,7 +259,30 @@ class _Session:
             return
         if self._libfuse.fuse_session_exited(self._libfuse.fuse_get_session(self._fuse)):
             self._exit_told = True
+            threading.Thread(target=self._insist, name="framefs-exit", daemon=True).start()
             self._options.on_exit()
+
+    def _insist(self) -> None:
+        """Ends the process where a request that gets no answer would keep it, and the mount."""
+        if self._over.wait(_LAST_RESORT):
+            return
+        _log.error("%s: a request does not end; unmounting without it", self._mountpoint)
+        name = os.fsencode(self._mountpoint)
+        # By the table: the mount itself does not answer, and may have been taken away already.
+        if self._is_mounted() and ctypes.CDLL(None).umount2(name, _MNT_DETACH) != 0:
+            for helper in ("fusermount3", "fusermount"):
+                with contextlib.suppress(OSError, subprocess.SubprocessError):
+                    subprocess.run([helper, "-u", "-z", name], check=True, timeout=5)
+                    break
+        logging.shutdown()
+        os._exit(1)
+
+    def _is_mounted(self) -> bool:
+        if self._device is None:
+            return False
+        number = f"{os.major(self._device)}:{os.minor(self._device)}"
+        with open("/proc/self/mountinfo", "rb") as table:
+            return any(line.split()[2] == number.encode() for line in table)
 
     def _ready(self) -> None:
         """Waits until the mount answers, which it does only from outside a request."""
