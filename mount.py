@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import click
 
 import config
-from cli import daemon, helper, logs, machine, memory, options, places
+from cli import daemon, helper, limits, logs, machine, options, places
 from cli.errors import CommandFailed
 from cli.notify import notify
 from cli.ready import Readiness
@@ -77,9 +77,19 @@ def mount(request: MountRequest, announce: Callable[[str, str], None] | None = N
 
 @contextlib.contextmanager
 def composed(settings: Settings, source: str) -> Iterator[tuple[Tree, FrameService]]:
-    """The tree over the corpus at ``source``, and what decodes for it; closed at the end."""
+    """The tree over the corpus at ``source``, and what decodes for it; closed at the end.
+
+    Raises:
+        CommandFailed: the file named for the indexes cannot be used.
+    """
+    store = IndexStore(settings.index.path or default_index_path())
+    # Where nobody chose a place it is done without one; a chosen one is meant.
+    if settings.index.path is not None and (problem := store.problem()):
+        raise CommandFailed(
+            f"index.path: {settings.index.path} cannot be used ({problem}); choose another"
+        )
     service = FrameService(
-        store=IndexStore(settings.index.path or default_index_path()),
+        store=store,
         stream=settings.decoder.stream,
         rotate=settings.decoder.rotate,
         readers=settings.decoder.readers,
@@ -106,7 +116,8 @@ def _serve(
     request: MountRequest, source: str, mountpoint: str, announced: Callable[[], None]
 ) -> None:
     settings = request.settings
-    memory.return_what_is_freed()
+    limits.return_what_is_freed()
+    limits.allow_open_files()
     captured = CapturedStderr()
     try:
         stderr_used = logs.configure(

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 import click
 
+import config
+
 HELP = (
     "Any setting as section.key=value; also uid=, gid=, umask=, allow_other, nonempty, config=FILE "
-    "and the common options of mount(8)."
+    f"and the common options of mount(8). {config.DEFAULTS} lists all settings."
 )
 
 _SHORT = {"uid": "mount.uid", "gid": "mount.gid", "umask": "mount.umask"}

@@ -80,7 +80,7 @@ class MountSettings(Struct, frozen=True):
         Meta(description='an octal mask in quotes such as "027", or null for nothing masked'),
     ] = None
     allow_other: Flag = False
-    threads: Annotated[int, Meta(ge=2, le=1000, description="a whole number from 2 to 1000")] = 64
+    threads: Annotated[int, Meta(ge=2, le=1000, description="a whole number from 2 to 1000")] = 512
     read_ahead: Annotated[
         ByteSize, Meta(description="a size such as 1MiB or a number of bytes")
     ] = ByteSize(2**20)

@@ -63,6 +63,14 @@ class IndexStore:
         self._connection: sqlite3.Connection | None = None
         self._process = -1
         self._usable = True
+        self._complaint: str | None = None
+
+    def problem(self) -> str | None:
+        """Why the database cannot be used, in words; None if it can (a damaged one is replaced)."""
+        with self._using() as connection:
+            if connection is not None:
+                return None
+        return self._complaint
 
     def get(self, source: Source, options: str) -> SourceIndex | None:
         """The index of ``source`` in this version, made with ``options``; None if there is none."""
@@ -115,6 +123,7 @@ class IndexStore:
 
     def _recover(self, error: Exception) -> None:
         self._drop()
+        self._complaint = str(error)
         if _is_damage(error):
             try:
                 self._set_aside("damaged", str(error))

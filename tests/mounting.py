@@ -36,4 +36,5 @@ def mounted(corpus: Path, *options: str, mountpoint: Path | None = None) -> Iter
             yield target
         finally:
             umount = [sys.executable, "-m", "cli.main", "umount", str(target)]
-            subprocess.run(umount, cwd=ROOT, timeout=60, check=True, env={**os.environ})
+            if os.path.ismount(target):  # a test may have ended it in its own way
+                subprocess.run(umount, cwd=ROOT, timeout=60, check=True)

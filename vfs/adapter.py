@@ -66,7 +66,7 @@ class MountOptions:
     gid: int | None = None
     umask: int | None = None
     allow_other: bool = False
-    max_threads: int = 64
+    max_threads: int = 512
     read_ahead_kib: int = 1024
     debug: bool = False
     extra: tuple[str, ...] = ()

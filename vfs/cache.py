@@ -45,7 +45,7 @@ class ByteCache(Generic[K, V]):
     """
 
     def __init__(self, budget: int, size_of: Callable[[V], int]) -> None:
-        self._budget = budget
+        self._own_budget = self._budget = budget
         self._size_of = size_of
         self._lock = threading.Lock()
         # cachetools refuses what exceeds its bound, and cannot change it: the bound is kept here.
@@ -88,9 +88,10 @@ class ByteCache(Generic[K, V]):
             self._held.pop(key, None)
 
     def reserve(self, budget: int) -> None:
-        """Raises the budget to ``budget`` bytes if it is less."""
+        """Has a budget of ``budget`` bytes from now on, or its own where that is more."""
         with self._lock:
-            self._budget = max(self._budget, budget)
+            self._budget = max(self._own_budget, budget)
+            self._evict()
 
     @property
     def stats(self) -> CacheStats:
@@ -111,6 +112,9 @@ class ByteCache(Generic[K, V]):
             self._oversized += 1
             return
         self._held[key] = value
+        self._evict()
+
+    def _evict(self) -> None:
         while self._held.currsize > self._budget:
             self._held.popitem()
             self._evicted += 1

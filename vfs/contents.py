@@ -50,14 +50,17 @@ class Contents:
         self._files: ByteCache[tuple[Source, int, str], memoryview] = ByteCache(_FILE_BYTES, len)
         self._lock = threading.Lock()
         self._readers: Counter[tuple[Source, int, str]] = Counter()
+        self._large: dict[tuple[Source, int, str], int] = {}
         self._failures: LRUCache[tuple[Source, int], str] = LRUCache(_FAILURES_KEPT)
 
     def open(self, file: OpenFrame) -> None:
         """Begins to read a file; decodes nothing yet. Each needs one `release`."""
-        # However large one file is, the few that are being read must not push each other out.
-        self._files.reserve(2 * file.size)
+        key = _file_key(file.node)
         with self._lock:
-            self._readers[_file_key(file.node)] += 1
+            self._readers[key] += 1
+            if 2 * file.size > _FILE_BYTES:
+                self._large[key] = file.size
+                self._make_room()
 
     def read(self, file: OpenFrame, offset: int, size: int) -> memoryview:
         """Up to ``size`` bytes from ``offset`` on, fewer only at the end; a view, not a copy.
@@ -80,8 +83,14 @@ class Contents:
             last = self._readers[key] <= 0
             if last:
                 del self._readers[key]
+                if self._large.pop(key, 0):
+                    self._make_room()
         if last:
             self._files.discard(key)
+
+    def _make_room(self) -> None:
+        """However large one file is, two that are being read must not push each other out."""
+        self._files.reserve(2 * max(self._large.values(), default=0))
 
     def _encode(self, file: OpenFrame) -> memoryview:
         node, pixel_format = file.node, file.pixel_format

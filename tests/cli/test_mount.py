@@ -357,3 +357,12 @@ def test_log_to_a_file(sample: Path, mountpoint: Path, tmp_path: Path) -> None:
     lines = log.read_text().splitlines()
     assert any(line.endswith(f"{sample} is mounted at {mountpoint}") for line in lines)
     assert lines[-1].endswith(f"{sample} is unmounted from {mountpoint}")
+
+
+def test_an_index_that_was_named_and_cannot_be_used(
+    sample: Path, mountpoint: Path, tmp_path: Path
+) -> None:
+    result = run(*MOUNT, sample, mountpoint, "--index", tmp_path)
+    assert result.returncode == 1
+    assert result.stderr.startswith(f"framefs: index.path: {tmp_path} cannot be used")
+    assert result.stderr.count("\n") == 1

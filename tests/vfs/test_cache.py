@@ -99,11 +99,14 @@ def test_the_budget_is_never_exceeded(budget: int, requests: list[tuple[int, int
         assert cache.stats.size <= budget
 
 
-def test_a_raised_budget_never_sinks() -> None:
+def test_a_raised_budget_sinks_to_its_own_again() -> None:
     cache = cache_of(10)
     cache.reserve(20)
-    cache.reserve(5)
     cache.get(1, lambda: bytes(20))
+    cache.get(1, forbidden)
+    cache.reserve(5)
+    assert cache.stats.size == 0
+    cache.get(1, lambda: bytes(10))
     cache.get(1, forbidden)
     cache.discard(1)
     assert cache.stats.size == 0

@@ -1,8 +1,10 @@
-"""Keeps the memory of a long-running server near what it has in use."""
+"""What a long-running server asks of the system: less memory, more open files."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import resource
 
 # <malloc.h>
 _M_TRIM_THRESHOLD = -1
@@ -28,3 +30,10 @@ def return_what_is_freed() -> None:
     mallopt(_M_ARENA_MAX, _ARENAS)
     mallopt(_M_MMAP_THRESHOLD, _FRAME_BYTES)
     mallopt(_M_TRIM_THRESHOLD, _TRIM_BYTES)
+
+
+def allow_open_files() -> None:
+    """Raises the number of files that may be open to what the system allows this user."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
