@@ -1,0 +1,1 @@
+"""What the bits of a coded stream say, without reconstructing a sample."""

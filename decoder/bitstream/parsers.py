@@ -1,0 +1,24 @@
+"""Which codec package understands which codec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from decoder.bitstream.h264.stream import PictureStream as H264Stream
+from decoder.bitstream.picture import PictureParser
+
+_PARSERS: dict[str, Callable[[bytes, int], PictureParser]] = {
+    "h264": lambda extradata, delay: H264Stream(extradata, delay=delay),
+}
+
+
+def parser_for(codec: str, extradata: bytes, delay: int) -> PictureParser | None:
+    """A parser for a stream; None where its headers are not understood.
+
+    Args:
+        codec: FFmpeg's canonical name.
+        extradata: what the container keeps beside the packets.
+        delay: reordering delay that FFmpeg's probing found.
+    """
+    make = _PARSERS.get(codec)
+    return None if make is None else make(extradata, delay)
