@@ -1,0 +1,33 @@
+"""The closure of targets: the least set of pictures that holds them and what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from decoder.graph import ReferenceGraph
+
+
+def closure(graph: ReferenceGraph, targets: Iterable[int]) -> set[int]:
+    """Decode indexes of the targets and everything they depend on.
+
+    Costs time in proportion to the closure, not to the stream.
+    """
+    offsets = graph.offsets
+    references = graph.references
+    found = set(targets)
+    pending = list(found)
+    while pending:
+        picture = pending.pop()
+        for index in references[offsets[picture] : offsets[picture + 1]].tolist():
+            if index not in found:
+                found.add(index)
+                pending.append(index)
+    return found
+
+
+def reason_against(graph: ReferenceGraph, pictures: Iterable[int]) -> str | None:
+    """Why one of ``pictures`` cannot be planned, the first in decode order; None if all can."""
+    if not graph.unsafe:
+        return None
+    first = min((i for i in pictures if i in graph.unsafe), default=None)
+    return None if first is None else f"picture {first}: {graph.unsafe[first]}"

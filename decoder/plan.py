@@ -1,0 +1,280 @@
+"""What to feed to the decoder for a request: real pictures, state-only ones, nothing for the rest.
+
+Pure. A plan consists of runs. Each starts at a random access point (or behind a preamble) with a
+flushed decoder, and feeds packets in decode order: the closure of its targets as it is, other
+pictures that keep the decoder's state in their state-only form, nothing of the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import numpy as np
+
+from decoder.closure import closure, reason_against
+from decoder.graph import DROPPABLE, NO_PICTURE, RAP, REPLACEABLE, ReferenceGraph
+
+REAL_COST = 1.0
+STATE_ONLY_COST = 0.15
+
+
+class Feed(Enum):
+    """What is done with a packet."""
+
+    REAL = "real"
+    STATE_ONLY = "state-only"
+
+
+@dataclass(frozen=True, slots=True)
+class FeedItem:
+    """One packet to send; ``carried`` are dropped packets whose parameter sets go before it."""
+
+    packet: int
+    feed: Feed
+    carried: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one flushed decoder is given."""
+
+    start: int
+    """Decode index of the first picture."""
+    preamble: bool
+    """The picture at ``start`` is no RAP; its preamble goes first."""
+    items: tuple[FeedItem, ...]
+    """Packets in the order to send them; packets in between are dropped."""
+    targets: tuple[int, ...]
+    """Decode indexes wanted of the output, ascending."""
+    real: int
+    """Pictures reconstructed."""
+    state_only: int
+    """Pictures sent in their state-only form."""
+    dropped: int
+    """Pictures between the start and the last one sent that are not sent."""
+    conservative: str | None
+    """Why everything since the start of the stream is sent with default options, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The runs of a request, in decode order."""
+
+    runs: tuple[Run, ...]
+
+    @property
+    def real(self) -> int:
+        """Pictures reconstructed in all runs."""
+        return sum(run.real for run in self.runs)
+
+    @property
+    def state_only(self) -> int:
+        """State-only pictures in all runs."""
+        return sum(run.state_only for run in self.runs)
+
+    @property
+    def dropped(self) -> int:
+        """Pictures passed over inside the runs."""
+        return sum(run.dropped for run in self.runs)
+
+    @property
+    def targets(self) -> int:
+        """Pictures asked for."""
+        return sum(len(run.targets) for run in self.runs)
+
+    @property
+    def amplification(self) -> float:
+        """Pictures reconstructed per picture asked for."""
+        return self.real / self.targets if self.runs else 0.0
+
+    def explain(self) -> str:
+        """The plan in words, a line per run and a summary."""
+        lines = [
+            f"{_count(self.targets, 'target')} in {_count(len(self.runs), 'run')}: "
+            f"{self.real} reconstructed (amplification {self.amplification:.2f}), "
+            f"{self.state_only} state-only, {self.dropped} dropped"
+        ]
+        for number, run in enumerate(self.runs, 1):
+            if run.conservative is not None:
+                lines.append(
+                    f"run {number}: conservatively, because {run.conservative}: from a key packet "
+                    f"on, each frame compared with its hash, for {_ranges(run.targets)}"
+                )
+                continue
+            if run.preamble:
+                how = f"from picture {run.start}, behind a preamble that rebuilds the buffer"
+            else:
+                how = f"from the random access point {run.start}"
+            lines.append(
+                f"run {number}: {how}: {run.real} real, {run.state_only} state-only, "
+                f"{run.dropped} dropped, for {_ranges(run.targets)}"
+            )
+        return "\n".join(lines)
+
+
+def plan(graph: ReferenceGraph, targets: Iterable[int]) -> Plan:
+    """The cheapest exact plan for ``targets`` (decode indexes, any order, repeats allowed).
+
+    Targets whose closure holds an unsafe picture, or has no place to start from, are decoded
+    conservatively: one run that feeds every packet from the first on.
+    """
+    wanted = sorted(set(targets))
+    if wanted and not 0 <= wanted[0] <= wanted[-1] < len(graph):
+        raise ValueError(
+            f"targets {wanted[0]} to {wanted[-1]} in a stream of {len(graph)} pictures"
+        )
+    parts: list[_Part] = []
+    refused: list[int] = []
+    reason = ""
+    for target in wanted:
+        needed = closure(graph, (target,))
+        problem = reason_against(graph, needed)
+        start = -1 if problem is not None else _start_for(graph, needed)
+        if start < 0:
+            refused.append(target)
+            reason = reason or problem or f"picture {target}: no place to start decoding before it"
+            continue
+        parts.append(_Part(start, needed, [target]))
+    runs = [_run(graph, part) for part in _merged(graph, parts)]
+    if refused:
+        runs.insert(0, _everything(graph, refused, reason))
+    return Plan(tuple(runs))
+
+
+@dataclass(slots=True)
+class _Part:
+    """Targets that may become a run."""
+
+    start: int
+    needed: set[int]
+    targets: list[int]
+
+
+def _start_for(graph: ReferenceGraph, needed: set[int]) -> int:
+    """The latest picture decoding may start from; -1 if there is none.
+
+    Between it and the last needed picture nothing may be impossible to replace, unless needed.
+    """
+    first = min(needed)
+    position = int(np.searchsorted(graph.starts, first, side="right")) - 1
+    return int(graph.starts[position]) if position >= 0 else -1
+
+
+def _cost(graph: ReferenceGraph, start: int, needed: set[int]) -> float:
+    """Reconstructions plus what state-only pictures cost, of a run."""
+    end = max(needed) + 1
+    stateful = int(graph.stateful[end] - graph.stateful[start])
+    fixed = int(graph.fixed[end] - graph.fixed[start])
+    traits = graph.traits[np.fromiter(needed, np.int64, len(needed))]
+    stateful -= int(np.count_nonzero((traits & DROPPABLE) == 0))
+    fixed -= int(np.count_nonzero((traits & (DROPPABLE | REPLACEABLE)) == 0))
+    return REAL_COST * (len(needed) + fixed) + STATE_ONLY_COST * (stateful - fixed)
+
+
+def _merged(graph: ReferenceGraph, parts: list[_Part]) -> list[_Part]:
+    """Neighbours joined wherever one run is cheaper than two."""
+    parts.sort(key=lambda part: (part.start, part.targets[0]))
+    done: list[_Part] = []
+    costs: list[float] = []
+    for part in parts:
+        cost = _cost(graph, part.start, part.needed)
+        if done:
+            previous = done[-1]
+            if previous.start == part.start or max(previous.needed) >= part.start:
+                union = previous.needed | part.needed
+                joint = _cost(graph, previous.start, union)
+                if joint <= costs[-1] + cost:
+                    previous.needed = union
+                    previous.targets.extend(part.targets)
+                    costs[-1] = joint
+                    continue
+        done.append(part)
+        costs.append(cost)
+    return done
+
+
+def _run(graph: ReferenceGraph, part: _Part) -> Run:
+    start = part.start
+    last = max(part.needed)
+    traits = graph.traits
+    items: list[FeedItem] = []
+    real = state_only = dropped = 0
+    first_packet = graph.packets_of(start)[0]
+    end_packet = graph.packets_of(last)[-1]
+    low, high = np.searchsorted(graph.carriers, (first_packet, end_packet + 1)).tolist()
+    carriers = graph.carriers[low:high].tolist()
+    waiting = 0
+    for picture in range(start, last + 1):
+        if picture in part.needed:
+            feed = Feed.REAL
+            real += 1
+        elif traits[picture] & DROPPABLE:
+            dropped += 1
+            continue
+        elif traits[picture] & REPLACEABLE:
+            feed = Feed.STATE_ONLY
+            state_only += 1
+        else:
+            feed = Feed.REAL
+            real += 1
+        for packet in graph.packets_of(picture):
+            carried: list[int] = []
+            while waiting < len(carriers) and carriers[waiting] <= packet:
+                if carriers[waiting] < packet or feed is Feed.STATE_ONLY:
+                    carried.append(carriers[waiting])
+                waiting += 1
+            items.append(FeedItem(packet, feed, tuple(carried)))
+    return Run(
+        start, not traits[start] & RAP, tuple(items), tuple(sorted(part.targets)),
+        real, state_only, dropped, None,
+    )  # fmt: skip
+
+
+def walk(graph: ReferenceGraph, target: int) -> Run | None:
+    """Everything of the segment of ``target`` (a decode index), in order; None without a segment.
+
+    A segment runs from one random access point to the next: all that is fed comes out, and all of
+    it is a target.
+    """
+    points = np.flatnonzero(graph.traits & RAP)
+    place = int(np.searchsorted(points, target, side="right")) - 1
+    if place < 0:
+        return None
+    start = int(points[place])
+    end = int(points[place + 1]) if place + 1 < len(points) else len(graph)
+    low, high = graph.packet_offsets[start], graph.packet_offsets[end]
+    items = tuple(FeedItem(packet, Feed.REAL) for packet in graph.packets[low:high].tolist())
+    return Run(start, False, items, tuple(range(start, end)), end - start, 0, 0, None)
+
+
+def whole(packets: int, targets: Sequence[int], reason: str) -> Plan:
+    """The plan for a stream of so many ``packets`` of which only its ``targets`` are known."""
+    items = tuple(FeedItem(packet, Feed.REAL) for packet in range(packets))
+    return Plan((Run(0, False, items, tuple(targets), packets, 0, 0, reason),) if targets else ())
+
+
+def _everything(graph: ReferenceGraph, targets: list[int], reason: str) -> Run:
+    """All packets of the stream as they are, as far as the output of ``targets`` may need them."""
+    (run,) = whole(len(graph.packet_pictures), targets, reason).runs
+    pictures = int(np.count_nonzero(graph.packet_pictures != NO_PICTURE))
+    return replace(run, real=min(pictures, len(graph)))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _ranges(numbers: tuple[int, ...]) -> str:
+    """17, 20-24."""
+    parts: list[str] = []
+    first = previous = None
+    for number in (*numbers, None):
+        if number is not None and previous is not None and number == previous + 1:
+            previous = number
+            continue
+        if first is not None:
+            parts.append(str(first) if first == previous else f"{first}-{previous}")
+        first = previous = number
+    return ", ".join(parts)

@@ -1,0 +1,248 @@
+"""Closure and plan on small graphs made by hand."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+
+import pytest
+
+from decoder.bitstream.picture import PacketFacts, Picture
+from decoder.closure import closure, reason_against
+from decoder.graph import NO_PICTURE, ReferenceGraph
+from decoder.plan import STATE_ONLY_COST, Feed, Plan, plan
+
+NOTHING = PacketFacts(b"", None)
+
+
+def picture(
+    number: int, *references: int, reference: bool = True, rap: bool = False,
+    packets: tuple[int, ...] | None = None, preamble: tuple[bytes, ...] | None = None,
+    replaceable: bool = True, droppable: bool | None = None, unsafe: str | None = None,
+) -> Picture:  # fmt: skip
+    droppable = not reference if droppable is None else droppable
+    return Picture(
+        packets or (number,), (0, number), "P" if references else "I", reference, rap, references,
+        (b"s",) if replaceable and not rap and not droppable else None, droppable,
+        () if rap else preamble, unsafe, 0,
+    )  # fmt: skip
+
+
+def graph(pictures: list[Picture], carriers: Iterable[int] = ()) -> ReferenceGraph:
+    count = 1 + max(p for made in pictures for p in made.packets)
+    facts = [NOTHING] * count
+    for carrier in carriers:
+        facts[carrier] = PacketFacts(b"set", None)
+    return ReferenceGraph.from_pictures(pictures, facts)
+
+
+def chain(length: int) -> list[Picture]:
+    return [picture(0, rap=True), *[picture(i, i - 1) for i in range(1, length)]]
+
+
+def pyramid() -> list[Picture]:
+    """I P B(ref) b b, twice, then an IDR picture with a P."""
+    return [
+        picture(0, rap=True),
+        picture(1, 0),
+        picture(2, 0, 1),
+        picture(3, 0, 2, reference=False),
+        picture(4, 1, 2, reference=False),
+        picture(5, 1),
+        picture(6, 1, 5),
+        picture(7, 1, 6, reference=False),
+        picture(8, 5, 6, reference=False),
+        picture(9, rap=True),
+        picture(10, 9),
+    ]
+
+
+def fed(chosen: Plan) -> list[list[tuple[int, str]]]:
+    return [[(item.packet, item.feed.value[0]) for item in run.items] for run in chosen.runs]
+
+
+def test_closure_is_the_least_closed_set() -> None:
+    g = graph(pyramid())
+    assert closure(g, [3]) == {0, 1, 2, 3}
+    assert closure(g, [8]) == {0, 1, 5, 6, 8}
+    assert closure(g, [3, 10]) == {0, 1, 2, 3, 9, 10}
+    assert closure(g, []) == set()
+
+
+def test_closure_of_random_graphs_agrees_with_the_definition() -> None:
+    generator = random.Random(1)
+    for _ in range(50):
+        size = generator.randint(1, 40)
+        pictures = [picture(0, rap=True)]
+        pictures += [
+            picture(i, *generator.sample(range(i), min(i, generator.randint(0, 3))))
+            for i in range(1, size)
+        ]
+        g = graph(pictures)
+        targets = generator.sample(range(size), generator.randint(1, size))
+        expected = set(targets)
+        while True:
+            more = expected | {r for p in expected for r in pictures[p].references}
+            if more == expected:
+                break
+            expected = more
+        assert closure(g, targets) == expected
+
+
+def test_closure_costs_what_it_holds_not_what_the_stream_holds() -> None:
+    pictures = [picture(i, rap=True) for i in range(5000)]
+    g = graph(pictures)
+    assert closure(g, [4999]) == {4999}
+    assert plan(g, [4999]).real == 1
+
+
+def test_references_are_state_only_and_others_dropped() -> None:
+    chosen = plan(graph(pyramid()), [8])
+    assert fed(chosen) == [[(0, "r"), (1, "r"), (2, "s"), (5, "r"), (6, "r"), (8, "r")]]
+    (run,) = chosen.runs
+    assert (run.real, run.state_only, run.dropped) == (5, 1, 3)
+    assert chosen.amplification == 5
+
+
+def test_the_plan_ends_with_the_last_target_in_decode_order() -> None:
+    assert fed(plan(graph(pyramid()), [2])) == [[(0, "r"), (1, "r"), (2, "r")]]
+
+
+def test_targets_in_different_segments_are_runs_of_their_own() -> None:
+    chosen = plan(graph(pyramid()), [10, 3, 10])
+    assert [run.start for run in chosen.runs] == [0, 9]
+    assert [run.targets for run in chosen.runs] == [(3,), (10,)]
+
+
+def test_targets_of_one_segment_share_a_run() -> None:
+    chosen = plan(graph(chain(40)), [5, 30, 17])
+    assert len(chosen.runs) == 1
+    assert chosen.real == 31
+
+
+def test_a_preamble_saves_the_way_from_the_random_access_point() -> None:
+    pictures = [*chain(30), picture(30, preamble=(b"p", b"q")), picture(31, 30), picture(32, 31)]
+    chosen = plan(graph(pictures), [32])
+    assert chosen.runs[0].preamble
+    assert fed(chosen) == [[(30, "r"), (31, "r"), (32, "r")]]
+
+
+def test_without_a_preamble_the_buffer_is_kept_in_step_from_further_back() -> None:
+    pictures = [*chain(4), picture(4), picture(5, 4)]
+    chosen = plan(graph(pictures), [5])
+    assert fed(chosen) == [[(0, "r"), (1, "s"), (2, "s"), (3, "s"), (4, "r"), (5, "r")]]
+    assert (chosen.real, chosen.state_only) == (3, 3)
+
+
+def test_runs_join_when_one_costs_less() -> None:
+    """A target before and one behind a picture to start from, with most of the closure shared."""
+    pictures = [*chain(10), picture(10, preamble=(b"p",)), picture(11, 10, 9), picture(12, 10)]
+    g = graph(pictures)
+    joint = plan(g, [11, 12])
+    assert len(joint.runs) == 1
+    assert joint.real == 13
+    apart = plan(g, [3, 12])
+    assert [run.start for run in apart.runs] == [0, 10]
+
+
+def test_what_cannot_be_replaced_is_fed_as_it_is() -> None:
+    pictures = [*chain(3), picture(3, 2, replaceable=False), picture(4), picture(5, 4)]
+    chosen = plan(graph(pictures), [5])
+    assert fed(chosen)[0][3] == (3, "r")
+    assert chosen.real == 4
+
+
+def test_a_picture_that_is_no_reference_may_still_be_part_of_the_state() -> None:
+    pictures = [*chain(3), picture(3, 2, reference=False, droppable=False), picture(4, 2)]
+    assert (3, "s") in fed(plan(graph(pictures), [4]))[0]
+
+
+def test_both_packets_of_a_field_pair_are_treated_alike() -> None:
+    pictures = [
+        picture(0, rap=True, packets=(0, 1)),
+        picture(1, 0, packets=(2, 3)),
+        picture(2, 0, packets=(4, 5)),
+    ]
+    chosen = plan(graph(pictures), [2])
+    assert fed(chosen) == [[(0, "r"), (1, "r"), (2, "s"), (3, "s"), (4, "r"), (5, "r")]]
+
+
+def test_parameter_sets_of_packets_not_fed_are_carried() -> None:
+    g = graph(pyramid(), carriers=(0, 2, 3, 4, 8))
+    (run,) = plan(g, [8]).runs
+    carried = {item.packet: item.carried for item in run.items if item.carried}
+    # 2 is state-only, 3 and 4 are dropped; 0 and 8 bring their own
+    assert carried == {2: (2,), 5: (3, 4)}
+
+
+def test_packets_without_a_picture_carry_too() -> None:
+    pictures = [picture(0, rap=True), picture(1, 0, packets=(2,))]
+    g = graph(pictures, carriers=(1,))
+    assert g.packet_pictures.tolist() == [0, NO_PICTURE, 1]
+    (run,) = plan(g, [1]).runs
+    assert run.items[1].carried == (1,)
+
+
+def test_what_is_unsafe_is_decoded_conservatively_with_its_reason() -> None:
+    pictures = pyramid()
+    pictures[2] = picture(2, 0, 1, unsafe="something is missing")
+    g = graph(pictures)
+    assert reason_against(g, {2, 3}) == "picture 2: something is missing"
+    assert reason_against(g, {0, 1}) is None
+    chosen = plan(g, [3, 5, 10])
+    assert chosen.runs[0].conservative == "picture 2: something is missing"
+    assert chosen.runs[0].targets == (3,)
+    assert len(chosen.runs[0].items) == 11
+    assert [run.targets for run in chosen.runs[1:]] == [(5,), (10,)]
+    assert "something is missing" in chosen.explain()
+
+
+def test_a_target_without_a_place_to_start_is_decoded_conservatively() -> None:
+    chosen = plan(graph([picture(0), picture(1, 0)]), [1])
+    assert "no place to start" in (chosen.runs[0].conservative or "")
+
+
+def test_explain_says_what_is_fed() -> None:
+    text = plan(graph(pyramid()), [8, 10]).explain()
+    assert text.splitlines()[0] == (
+        "2 targets in 2 runs: 7 reconstructed (amplification 3.50), 1 state-only, 3 dropped"
+    )
+    assert "from the random access point 9: 2 real" in text
+    assert plan(graph(pyramid()), []).explain().startswith("0 targets in 0 runs")
+
+
+@pytest.mark.parametrize("targets", [[-1], [11], [0, 99]])
+def test_targets_must_exist(targets: list[int]) -> None:
+    with pytest.raises(ValueError, match="of 11 pictures"):
+        plan(graph(pyramid()), targets)
+
+
+def test_no_plan_is_cheaper_in_pieces_or_as_a_whole() -> None:
+    """Against the cost of one run for each target, and of one run for all."""
+    generator = random.Random(2)
+    for _ in range(40):
+        pictures = [picture(0, rap=True)]
+        for i in range(1, 60):
+            references = generator.sample(range(max(0, i - 6), i), min(i, generator.randint(0, 2)))
+            kind = generator.random()
+            pictures.append(
+                picture(i, rap=True) if kind < 0.03
+                else picture(i, preamble=(b"p",)) if kind < 0.1
+                else picture(i, *references, reference=generator.random() < 0.6)
+            )  # fmt: skip
+        g = graph(pictures)
+        targets = generator.sample(range(60), 6)
+        cost = _cost(plan(g, targets))
+        assert cost <= sum(_cost(plan(g, [target])) for target in targets) + 1e-9
+
+
+def _cost(chosen: Plan) -> float:
+    return chosen.real + STATE_ONLY_COST * chosen.state_only
+
+
+def test_feeds_are_in_decode_order_and_closed() -> None:
+    chosen = plan(graph(pyramid()), [3, 7])
+    packets = [item.packet for item in chosen.runs[0].items]
+    assert packets == sorted(packets)
+    real = {item.packet for item in chosen.runs[0].items if item.feed is Feed.REAL}
+    assert real == {0, 1, 2, 3, 5, 6, 7}
