@@ -6,11 +6,10 @@ in presentation order.
 
 from __future__ import annotations
 
-import io
-import zipfile
+import zlib
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, NewType
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -18,12 +17,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from decoder.errors import FrameOutOfRange
-
-DecodeIndex = NewType("DecodeIndex", int)
-"""A packet's place in decode order, from 0: its *ordinal*."""
-
-FrameIndex = NewType("FrameIndex", int)
-"""A frame's place in presentation order, from 0."""
+from decoder.feed import FeedTable
 
 NO_TIMESTAMP = int(np.iinfo(np.int64).min)
 """AV_NOPTS_VALUE: stands for a missing pts or dts."""
@@ -31,10 +25,14 @@ NO_TIMESTAMP = int(np.iinfo(np.int64).min)
 NO_PACKET = -1
 """Stands for the packet of a frame that the decoder did not trace to one."""
 
+_WIDE = 4
+"""Bytes from which on a number is stored as a difference."""
+
 _DIGEST_SIZE = 16
 
 KEY = 1
 DISCARD = 2
+DIRECT = 4
 
 PICTURE_TYPES = "?IPBSipb"
 """Letters of AVPictureType, whose values are the places in this string (S, i, p: MPEG-4 sprites
@@ -49,7 +47,9 @@ class PacketTable:
         pts, dts: int64, in units of the time base, `NO_TIMESTAMP` where missing.
         position: int64, byte offset in the file as the demuxer tells it, -1 where it does not.
         size: int32, bytes.
-        flags: uint8, `KEY` (the container says so) and `DISCARD` (decoded, not shown).
+        offset: uint8, how many bytes behind its position the packet lies, where it is `DIRECT`.
+        flags: uint8, `KEY` (the container says so), `DISCARD` (decoded, not shown) and `DIRECT`
+            (the bytes in the file there were seen to be the packet).
     """
 
     pts: NDArray[np.int64]
@@ -57,6 +57,7 @@ class PacketTable:
     position: NDArray[np.int64]
     size: NDArray[np.int32]
     flags: NDArray[np.uint8]
+    offset: NDArray[np.uint8]
 
     def __len__(self) -> int:
         return len(self.size)
@@ -69,7 +70,8 @@ class FrameTable:
     Attributes:
         packet: int32, ordinal of the packet whose frame this is, or `NO_PACKET`.
         picture_type: uint8, place in `PICTURE_TYPES`.
-        hash: uint64, xxh3 of the native planes (see `decoder.pixels.Pixels.hash`).
+        hash: uint64, xxh3 of the native planes (see `decoder.pixels.Pixels.hash`); shape [0]
+            where the index was made from headers and nobody asked for hashes.
         geometry: uint16, row of `SourceIndex.geometries`.
     """
 
@@ -110,6 +112,7 @@ class StreamFacts(msgspec.Struct, frozen=True):
         rate: frames per second on average, or None.
         sample_aspect_ratio: width by height of a pixel; reported, never resampled away.
         damage: what went wrong while decoding, in words, one entry a kind; empty for a sound file.
+        fallback: why frames are decoded conservatively, in words; None where they are not.
     """
 
     stream: int
@@ -119,6 +122,7 @@ class StreamFacts(msgspec.Struct, frozen=True):
     rate: tuple[int, int] | None
     sample_aspect_ratio: tuple[int, int]
     damage: tuple[str, ...]
+    fallback: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +148,15 @@ class FrameInfo:
 
 
 class SourceIndex:
-    """The packets and frames of one source in one version."""
+    """The packets and frames of one source in one version.
 
-    __slots__ = ("facts", "frames", "geometries", "packets", "uniform_shape")
+    Attributes:
+        feed: how to decode it sparsely; None where it is decoded conservatively, for the reason
+            in ``facts.fallback``.
+        uniform_shape: (height, width) of all frames, None where they differ.
+    """
+
+    __slots__ = ("facts", "feed", "frames", "geometries", "packets", "uniform_shape")
 
     def __init__(
         self,
@@ -154,7 +164,9 @@ class SourceIndex:
         packets: PacketTable,
         frames: FrameTable,
         geometries: tuple[Geometry, ...],
+        feed: FeedTable | None = None,
     ) -> None:
+        self.feed = feed
         self.facts = facts
         self.packets = packets
         self.frames = frames
@@ -175,11 +187,7 @@ class SourceIndex:
     @property
     def nbytes(self) -> int:
         """Memory taken by the tables."""
-        return sum(
-            int(getattr(table, field.name).nbytes)
-            for table in (self.packets, self.frames)
-            for field in fields(table)
-        )
+        return sum(int(array.nbytes) for array in self._arrays().values())
 
     def geometry(self, n: int) -> Geometry:
         """Size and native format of frame ``n``. Raises FrameOutOfRange."""
@@ -230,15 +238,21 @@ class SourceIndex:
 
     def to_bytes(self) -> bytes:
         """The index in a form that `from_bytes` reads back: a checksum, then compressed arrays."""
-        head = msgspec.json.encode({"facts": self.facts, "geometries": self.geometries})
-        arrays: dict[str, NDArray[Any]] = {"head": np.frombuffer(head, np.uint8)}
-        for prefix, table in (("packets", self.packets), ("frames", self.frames)):
-            for field in fields(table):
-                arrays[f"{prefix}.{field.name}"] = getattr(table, field.name)
-        blob = io.BytesIO()
-        np.savez_compressed(blob, allow_pickle=False, **arrays)
-        content = blob.getvalue()
+        unsafe = None if self.feed is None else self.feed.graph.unsafe
+        head = msgspec.json.encode(_Head(self.facts, self.geometries, unsafe))
+        arrays = {name: _packed(array) for name, array in self._arrays().items()}
+        content = zlib.compress(msgspec.msgpack.encode((head, arrays)))
         return xxhash.xxh3_128_digest(content) + content
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        arrays = {
+            f"{prefix}.{field.name}": getattr(table, field.name)
+            for prefix, table in (("packets", self.packets), ("frames", self.frames))
+            for field in fields(table)
+        }
+        if self.feed is not None:
+            arrays |= {f"feed.{name}": array for name, array in self.feed.arrays().items()}
+        return arrays
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> SourceIndex:
@@ -252,19 +266,45 @@ class SourceIndex:
             # Before it is parsed: a damaged array header may ask for any amount of memory.
             raise ValueError("not an index: the checksum is wrong")
         try:
-            with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-                head = msgspec.json.decode(arrays["head"].tobytes(), type=_Head)
-                packets = PacketTable(
-                    **{f.name: arrays[f"packets.{f.name}"] for f in fields(PacketTable)}
-                )
-                frames = FrameTable(
-                    **{f.name: arrays[f"frames.{f.name}"] for f in fields(FrameTable)}
-                )
-        except (KeyError, EOFError, zipfile.BadZipFile, msgspec.MsgspecError) as error:
+            encoded, packed = msgspec.msgpack.decode(
+                zlib.decompress(content), type=tuple[bytes, dict[str, _Packed]]
+            )
+            head = msgspec.json.decode(encoded, type=_Head)
+            arrays = {name: _unpacked(array) for name, array in packed.items()}
+            packets = PacketTable(**_below("packets.", arrays))
+            frames = FrameTable(**_below("frames.", arrays))
+            feed = None
+            if head.unsafe is not None:
+                feed = FeedTable.from_arrays(_below("feed.", arrays), head.unsafe)
+        except (KeyError, TypeError, zlib.error, msgspec.MsgspecError) as error:
             raise ValueError(f"not an index: {error}") from error
-        return cls(head.facts, packets, frames, head.geometries)
+        return cls(head.facts, packets, frames, head.geometries, feed)
+
+
+_Packed = tuple[str, bool, bytes]
+"""(dtype, whether the numbers are differences, the numbers)."""
+
+
+def _packed(array: NDArray[Any]) -> _Packed:
+    """Numbers of 32 bits and more as differences, which compress well: most of them ascend."""
+    differs = array.dtype.kind == "i" and array.dtype.itemsize >= _WIDE
+    if differs:
+        # Wraps around where a missing timestamp is next to one; so does the sum that undoes it.
+        array = np.diff(array, prepend=array.dtype.type(0))
+    return array.dtype.str, differs, array.tobytes()
+
+
+def _unpacked(packed: _Packed) -> NDArray[Any]:
+    dtype, differs, numbers = packed
+    array = np.frombuffer(numbers, np.dtype(dtype))
+    return np.cumsum(array, dtype=array.dtype) if differs else array
+
+
+def _below(prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    return {n[len(prefix) :]: a for n, a in arrays.items() if n.startswith(prefix)}
 
 
 class _Head(msgspec.Struct):
     facts: StreamFacts
     geometries: tuple[Geometry, ...]
+    unsafe: dict[int, str] | None  # of the feed table; None where there is no such table

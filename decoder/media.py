@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TypeAlias
 
 import av
+from av.codec.context import Flags
 from av.stream import Disposition
 from av.video.stream import VideoStream
 
@@ -47,6 +48,7 @@ class Media:
         stream: number of the stream in the file; None takes the first video stream that is not an
             attached picture (cover art).
         stop: ends the work where it is when set.
+        sparse: the context will be fed parts of the stream only.
 
     Raises:
         SourceNotFound: the file is gone.
@@ -55,7 +57,12 @@ class Media:
     """
 
     def __init__(
-        self, source: Source, stream: int | None = None, stop: threading.Event | None = None
+        self,
+        source: Source,
+        stream: int | None = None,
+        stop: threading.Event | None = None,
+        *,
+        sparse: bool = False,
     ) -> None:
         self.source = source
         self._stop = stop
@@ -80,6 +87,11 @@ class Media:
                 )
             self.context.thread_count = 1
             self.context.thread_type = "NONE"
+            if sparse:
+                # Without it frames are lost where the stream does not declare its reordering, and
+                # what refers to a picture that was left out on purpose is withheld as corrupt.
+                self.context.options = {"strict": "1"}
+                self.context.flags |= Flags.output_corrupt
         except BaseException:
             self._container.close()
             raise

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
+from decoder.checked import KeyTrust
 from decoder.corpus import Source
 from decoder.errors import Stopped
 from decoder.index import SourceIndex
-from decoder.reader import FrameReader, KeyTrust
+from decoder.reader import FrameReader
+from decoder.walking import Verify
 
 
 class ReaderPool:
@@ -17,33 +20,43 @@ class ReaderPool:
 
     A reader is one open file and one codec context, and one thread uses it at a time. One source
     gets at most ``per_source`` of them, so that a crowd at one file leaves room for the others.
-    Nothing is lent once ``stop`` is set, and what is out gives up.
+    ``demote`` makes an index by decoding for a source whose plans fail, given the reason.
+    ``rotate`` and ``verify`` are passed on to them. Nothing is lent once ``stop`` is set, and what
+    is out gives up.
     """
 
     def __init__(
         self,
         limit: int,
         per_source: int,
+        demote: Callable[[Source, str], SourceIndex] | None = None,
         *,
         rotate: bool = True,
         stop: threading.Event | None = None,
+        verify: Verify = "never",
     ) -> None:
+        self._verify: Verify = verify
         self._stop = stop or threading.Event()
         self._limit = limit
         self._per_source = min(per_source, limit)
+        self._demote = demote
         self._rotate = rotate
         self._idle: list[FrameReader] = []  # least recently used first
         self._lent: list[FrameReader] = []
+        self._closing: list[FrameReader] = []  # for the sake of one that is lent, not yet open
         self._returned = threading.Condition()
 
     @contextlib.contextmanager
     def reader(
-        self, source: Source, index: SourceIndex, trust: KeyTrust, frame: int
+        self, source: Source, index: SourceIndex, trust: KeyTrust | None, frame: int
     ) -> Iterator[FrameReader]:
         """A reader of ``source``, best the one that is closest before ``frame``."""
         reader, surplus = self._lend(source, index, trust, frame)
         if surplus is not None:
             surplus.close()
+            with self._returned:
+                self._closing.remove(surplus)
+                self._returned.notify_all()
         sound = False
         try:
             yield reader
@@ -59,13 +72,14 @@ class ReaderPool:
                 reader.close()
 
     def _lend(
-        self, source: Source, index: SourceIndex, trust: KeyTrust, frame: int
+        self, source: Source, index: SourceIndex, trust: KeyTrust | None, frame: int
     ) -> tuple[FrameReader, FrameReader | None]:
         """A reader to lend, and one to close for it where there are as many as may be."""
         with self._returned:
             while not self._stop.is_set():
                 idle = [reader for reader in self._idle if reader.source == source]
-                open_here = len(idle) + sum(reader.source == source for reader in self._lent)
+                others = (*self._lent, *self._closing)
+                open_here = len(idle) + sum(reader.source == source for reader in others)
                 before = [reader for reader in idle if reader.distance(frame) >= 0]
                 chosen = None
                 if before:
@@ -73,8 +87,16 @@ class ReaderPool:
                 elif open_here < self._per_source and len(self._lent) < self._limit:
                     full = len(self._lent) + len(self._idle) == self._limit
                     surplus = self._idle.pop(0) if full else None
+                    if surplus is not None:
+                        self._closing.append(surplus)
                     made = FrameReader(
-                        source, index=index, rotate=self._rotate, trust=trust, stop=self._stop
+                        source,
+                        index=index,
+                        rotate=self._rotate,
+                        trust=trust,
+                        stop=self._stop,
+                        verify=self._verify,
+                        reindex=partial(self._demote, source) if self._demote else None,
                     )
                     self._lent.append(made)
                     return made, surplus

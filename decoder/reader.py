@@ -2,104 +2,53 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from types import TracebackType
 from typing import Any
 
-import av
 import numpy as np
 from numpy.typing import NDArray
 
+from decoder.checked import CheckedReader, KeyTrust
 from decoder.corpus import Source, source_at
-from decoder.errors import DecodeFailed, UnsupportedStream
-from decoder.index import KEY, NO_PACKET, SourceIndex
-from decoder.media import check_unchanged
+from decoder.counters import Counters
+from decoder.errors import UnsupportedStream
+from decoder.index import SourceIndex
+from decoder.indexing import index_source
 from decoder.pixels import PixelFormat, Pixels
+from decoder.plan import Plan, plan, whole
 from decoder.scan import scan
-from decoder.session import Counters, Session
+from decoder.sparse import Alarm
+from decoder.walking import SparseReader, Verify
 
-_NEAR = 16
-"""Packets decoded through rather than sought past: a seek and a flush cost about as much."""
-
-_HERE = -1
-"""In place of a packet to start from: where the decoder is."""
-
-_TRIES = 3
-"""Key packets tried for one frame before the start of the file: where three were wrong the
-container's key flags mean nothing, and each try costs a decode."""
-
-
-class KeyTrust:
-    """Which packets are known to be, or not to be, places where decoding may start.
-
-    Shared by the readers of one index; grows as frames are checked against their hashes.
-    """
-
-    def __init__(self, index: SourceIndex) -> None:
-        keys = np.flatnonzero(index.packets.flags & KEY)
-        self._keys = keys[keys > 0]
-        self._first_frame = _first_frames(index, self._keys)
-        self._bad: set[int] = set()
-
-    def before(self, frame: int, packet: int) -> Iterator[int]:
-        """Packets to start from for ``frame``, which is in ``packet``: nearest first, 0 last.
-
-        Leading pictures are shown before the key packet that they follow in decode order and may
-        need what came before it, so that only keys shown no later than the frame are named.
-        """
-        tries = 0
-        for place in range(int(np.searchsorted(self._keys, packet, side="right")) - 1, -1, -1):
-            key = int(self._keys[place])
-            if key in self._bad or int(self._first_frame[place]) > frame:
-                continue
-            if tries == _TRIES:
-                break
-            tries += 1
-            yield key
-        yield 0
-
-    def reject(self, key: int) -> None:
-        """Decoding from ``key`` gave another picture than decoding from the start."""
-        self._bad.add(key)
-
-
-def _first_frames(index: SourceIndex, keys: NDArray[np.intp]) -> NDArray[np.intp]:
-    """For each key packet the frame it shows, or the first one of a later packet if it shows none.
-
-    All at once: where every packet is a key one there are as many keys as frames.
-    """
-    order = np.argsort(index.frames.packet, kind="stable")
-    packets = index.frames.packet[order]
-    # The first frame of this or a later packet, for each place in the order and behind its end.
-    earliest = np.append(order, index.frame_count)
-    earliest = np.minimum.accumulate(earliest[::-1])[::-1]
-    places = np.searchsorted(packets, keys)
-    own = np.append(packets, NO_PACKET)[places] == keys
-    return np.where(own, np.append(order, 0)[places], earliest[places])
+_log = logging.getLogger(__name__)
 
 
 class FrameReader:
     """Reads frames of one source by number.
 
-    Every frame is compared with the hash in the index before it is handed out. Where it differs
-    decoding is begun again at an earlier key packet, at last at the start of the file; a frame
-    that cannot be reproduced is an error, never a picture.
+    Where the index holds the reference graph of the source, a request is planned: the closure of
+    its frames is decoded and nothing else. Elsewhere, and from the first sign on that a decoder did
+    not do with a plan what it should, frames are decoded conservatively: from a key packet on, each
+    compared with its hash (see `decoder.checked`).
 
-    One codec context, one thread: use from one thread at a time. After a fork the child opens the
-    file for itself.
+    One thread at a time uses a reader. After a fork the child opens the file for itself.
 
     Args:
         source: a path, or a source in the version that is meant.
-        index: made by `decoder.scan.scan` with the same ``stream`` and ``rotate``; by default made
-            now, by decoding the file once.
+        index: made by `decoder.indexing.index_source` with the same ``stream`` and ``rotate``; by
+            default made now.
         stream: number of the video stream in the file, by default the first that is not a cover.
         rotate: turn frames by the display matrix.
         trust: shared by readers of the same index.
         stop: ends a read, with `Stopped`, when set.
+        verify: which frames that were decoded sparsely are compared with their hash in the index,
+            where it has hashes: "sample" is every 64th. Others are always compared.
+        reindex: makes an index by decoding, given the reason; by default `decoder.scan.scan` does.
 
     Raises:
         SourceNotFound, SourceUnreadable, SourceChanged: see `decoder.scan.scan`.
@@ -118,24 +67,39 @@ class FrameReader:
         rotate: bool = True,
         trust: KeyTrust | None = None,
         stop: threading.Event | None = None,
+        verify: Verify = "never",
+        reindex: Callable[[str], SourceIndex] | None = None,
     ) -> None:
         self.source = source if isinstance(source, Source) else source_at(os.fspath(source))
-        self.index = index if index is not None else scan(self.source, stream=stream, rotate=rotate)
+        if index is None:
+            index = index_source(self.source, stream=stream, rotate=rotate, stop=stop)
+        self.index = index
         self.stats = Counters()
         self._rotate = rotate
         self._stop = stop
-        self._trust = trust or KeyTrust(self.index)
-        packets = self.index.frames.packet
-        self._order = np.argsort(packets, kind="stable")
-        self._sorted = packets[self._order]
+        self._verify: Verify = verify
+        self._trust = trust
+        self._reindex = reindex or self._scan
         self._open()
 
     def _open(self) -> None:
         self._process = os.getpid()
-        self._session = Session(self.source, self.index, self.stats, self._stop)
-        self._start: int | None = None
-        self._ready: deque[av.VideoFrame] = deque()
-        self._passed = -1
+        self._method: CheckedReader | SparseReader
+        if self.index.feed is not None:
+            self._method = SparseReader(
+                self.source,
+                self.index,
+                self.index.feed,
+                self.stats,
+                rotate=self._rotate,
+                stop=self._stop,
+                verify=self._verify,
+            )
+            return
+        self._trust = self._trust or KeyTrust(self.index)
+        self._method = CheckedReader(
+            self.source, self.index, self._trust, self.stats, rotate=self._rotate, stop=self._stop
+        )
 
     def __len__(self) -> int:
         return self.index.frame_count
@@ -160,19 +124,23 @@ class FrameReader:
                 cannot be converted.
             DecodeFailed, SourceChanged, SourceNotFound: a frame could not be had.
         """
-        shapes = {self.index.shape(n) for n in frames}
+        shapes = {self.index.shape(n) for n in frames} or {self.index.shape(0)}
         if len(shapes) > 1:
             raise UnsupportedStream(
                 f"{self.source.path}: the frames asked for have different sizes "
                 f"({', '.join(f'{w}x{h}' for h, w in sorted(shapes))}); read them one by one"
             )
-        found = {n: pixels.array(pixel_format) for n, pixels in self.frames(frames)}
-        if not found:
-            height, width = self.index.shape(0)
-            depth = () if pixel_format.startswith("gray") else (3,)
-            kind = np.uint16 if pixel_format.endswith("le") else np.uint8
-            return np.empty((0, height, width, *depth), kind)
-        return np.stack([found[n] for n in frames])
+        depth = () if pixel_format.startswith("gray") else (3,)
+        kind = np.uint16 if pixel_format.endswith("le") else np.uint8
+        result = np.empty((len(frames), *shapes.pop(), *depth), kind)
+        places: dict[int, list[int]] = {}
+        for place, n in enumerate(frames):
+            places.setdefault(n, []).append(place)
+        for n, pixels in self.frames(places):
+            first, *others = places[n]
+            result[first] = pixels.array(pixel_format)
+            result[others] = result[first]
+        return result
 
     def frame(self, n: int) -> Pixels:
         """One frame, with its native planes. Raises as `read`."""
@@ -180,22 +148,44 @@ class FrameReader:
         return pixels
 
     def frames(self, frames: Iterable[int]) -> Iterator[tuple[int, Pixels]]:
-        """Each frame asked for, once, as (number, pixels), in presentation order. As `read`."""
+        """Each frame asked for, once, as (number, pixels), in no particular order. As `read`."""
         wanted = sorted(set(frames))
         for n in wanted:
             self.index.check(n, self.source.path)
+        if self._process != os.getpid():
+            self._open()  # the parent's file and decoder are the parent's
+        self.stats.requested += len(wanted)
+        missing = dict.fromkeys(wanted)
+        try:
+            for n, pixels in self._method.frames(wanted):
+                del missing[n]
+                yield n, pixels
+        except Alarm as alarm:
+            self._fall_back(str(alarm))
+            for n in missing:
+                self.index.check(n, self.source.path)  # decoding may show fewer
+            yield from self._method.frames(list(missing))
+
+    def plan(self, frames: Iterable[int]) -> Plan:
+        """What is fed to the decoder for these frames in one request. Raises FrameOutOfRange."""
+        wanted = sorted(set(frames))
         for n in wanted:
-            yield n, self._find(n)
+            self.index.check(n, self.source.path)
+        packets = [int(self.index.frames.packet[n]) for n in wanted]
+        feed = self.index.feed
+        if feed is None:
+            reason = self.index.facts.fallback or "it was indexed by decoding"
+            return whole(len(self.index.packets), wanted, reason)
+        return plan(feed.graph, (int(feed.graph.packet_pictures[packet]) for packet in packets))
 
     def distance(self, n: int) -> int:
         """Packets to decode until frame ``n`` comes out, if it can be had by going on; else -1."""
-        if self._start is None or n <= self._passed or self._process != os.getpid():
-            return -1
-        return max(0, int(self.index.frames.packet[n]) - self._session.position)
+        return self._method.distance(n) if self._process == os.getpid() else -1
 
     def close(self) -> None:
         """Closes the file. The reader opens it again when it is used again."""
-        self._session.close()
+        if self._process == os.getpid():
+            self._method.close()
         self._open()
 
     def __enter__(self) -> FrameReader:
@@ -209,106 +199,20 @@ class FrameReader:
     ) -> None:
         self.close()
 
-    def _find(self, n: int) -> Pixels:
-        if self._process != os.getpid():
-            self._open()  # the parent's file and decoder are the parent's
-        self.stats.requested += 1
-        packet = int(self.index.frames.packet[n])
-        starts = list(self._trust.before(n, packet)) if packet != NO_PACKET else [0]
-        wrong: list[int] = []
-        if self.distance(n) >= 0 and starts[0] - self._session.position <= _NEAR:
-            starts.insert(0, _HERE)
-        for start in starts:
-            pixels = self._from(start, n, wrong)
-            if pixels is not None:
-                # Only now is it certain that it was for where they started, not for the frame.
-                for key in wrong:
-                    self._trust.reject(key)
-                return pixels
-        check_unchanged(self.source)
-        raise DecodeFailed(
-            f"{self.source.path}: frame {n} cannot be reproduced: even decoding from the start "
-            "gives other pixels than when it was indexed (a damaged stream); re-encode the file"
+    def _fall_back(self, reason: str) -> None:
+        """Has the source decoded conservatively from now on."""
+        _log.warning("%s: decoded conservatively from now on: %s", self.source.path, reason)
+        self.stats.alarms += 1
+        self._method.close()
+        self.index = self._reindex(reason)
+        self._trust = None
+        self._open()
+
+    def _scan(self, reason: str) -> SourceIndex:
+        return scan(
+            self.source,
+            stream=self.index.facts.stream,
+            rotate=self._rotate,
+            stop=self._stop,
+            fallback=reason,
         )
-
-    def _from(self, start: int, n: int, wrong: list[int]) -> Pixels | None:
-        """Frame ``n`` by decoding from packet ``start``, or by going on (`_HERE`).
-
-        None where it does not come out, or not as it should be; the packet where decoding began is
-        then appended to ``wrong``. None too where the packets read are not those of the index, as
-        long as there is another way to try.
-        """
-        try:
-            if start != _HERE:
-                self._begin(start)
-            try:
-                pixels = self._go_on(n)
-            except DecodeFailed:
-                if start == _HERE or not self._session.distrust_seeks():
-                    raise
-                self._begin(start)
-                pixels = self._go_on(n)
-        except DecodeFailed:
-            self._session.distrust_seeks()
-            self._abandon()
-            if start == 0:
-                raise
-            return None
-        except BaseException:
-            self._abandon()
-            raise
-        if pixels is None:
-            self.stats.rejected += 1
-            if self._start:
-                wrong.append(self._start)
-            self._start = None
-        return pixels
-
-    def _begin(self, start: int) -> None:
-        self._session.start(start)
-        self._start = start
-        self._passed = -1
-        self._ready.clear()
-
-    def _abandon(self) -> None:
-        """Forgets a decode whose place in the file is not known any more."""
-        self._session.close()
-        self._start = None
-        self._ready.clear()
-
-    def _go_on(self, n: int) -> Pixels | None:
-        """Decodes until frame ``n`` comes out; None where it does not, or not as it should be."""
-        frame: av.VideoFrame | None
-        while True:
-            while self._ready:
-                frame = self._ready.popleft()
-                which = self._identify(frame, n)
-                if which is None:
-                    continue
-                self._passed = which
-                if which >= n:
-                    return self._as_indexed(frame, n) if which == n else None
-            if self._session.ended:
-                return None
-            # Let go before decoding on, as the scan does. What a damaged picture leaves unwritten
-            # is what its buffer held before, and which one that is depends on what is in use.
-            frame = None
-            self._ready.extend(self._session.feed())
-
-    def _as_indexed(self, frame: av.VideoFrame, n: int) -> Pixels | None:
-        pixels = Pixels(frame, rotate=self._rotate)
-        same = (
-            pixels.hash == int(self.index.frames.hash[n])
-            # How it is to be turned may have been said in a packet before the start.
-            and pixels.geometry == self.index.geometry(n)
-        )
-        return pixels if same else None
-
-    def _identify(self, frame: av.VideoFrame, n: int) -> int | None:
-        """Which frame of the index this one claims to be; None where it is none of them."""
-        if frame.pts is None or not 0 <= frame.pts < self._session.position:
-            same = Pixels(frame).hash == int(self.index.frames.hash[n])
-            return n if same else None
-        first, last = np.searchsorted(self._sorted, [frame.pts, frame.pts + 1])
-        # Two frames of one packet come out one after the other.
-        return next((int(k) for k in self._order[first:last] if k > self._passed), None)

@@ -17,6 +17,7 @@ import numpy as np
 from decoder.corpus import Source
 from decoder.errors import SourceUnreadable
 from decoder.index import (
+    DIRECT,
     DISCARD,
     KEY,
     NO_PACKET,
@@ -44,6 +45,7 @@ def scan(
     stream: int | None = None,
     rotate: bool = True,
     stop: threading.Event | None = None,
+    fallback: str | None = None,
 ) -> SourceIndex:
     """Decodes ``source`` once, in order, with one thread, and records its packets and frames.
 
@@ -56,13 +58,14 @@ def scan(
         stream: see `decoder.media.Media`.
         rotate: sizes are those after rotation by the display matrix.
         stop: ends the scan, with `Stopped`, when set.
+        fallback: why the index is not made from headers, to be kept in it.
 
     Raises:
         SourceUnreadable: the file cannot be opened, has no such stream or shows no frame.
         SourceNotFound, SourceChanged: the file went away or changed meanwhile.
     """
-    _settle(source)
-    packets = _Packets()
+    settle(source)
+    packets = PacketRows()
     frames = _Frames(rotate)
     damage: list[str] = []
     with Media(source, stream, stop) as media:
@@ -71,7 +74,7 @@ def scan(
             packet.pts = packet.dts = len(packets) - 1
             frames.add(decode(media, packet, damage), len(packets))
         frames.add(decode(media, None, damage), len(packets))
-        facts = _facts(media, damage)
+        facts = facts_of(media, damage, fallback)
     check_unchanged(source)
     if not len(frames):
         raise SourceUnreadable(
@@ -81,7 +84,7 @@ def scan(
     return SourceIndex(facts, packets.table(), frames.table(), tuple(frames.geometries))
 
 
-def _settle(source: Source) -> None:
+def settle(source: Source) -> None:
     """Waits until a later change to the file is sure to give it another mtime.
 
     Timestamps move on in ticks: a file changed a moment ago may change again with the fingerprint
@@ -94,20 +97,25 @@ def _settle(source: Source) -> None:
         time.sleep((tick_ns - age_ns) / 1e9)
 
 
-class _Packets:
+class PacketRows:
+    """Collects the packets of a stream, in decode order."""
+
     def __init__(self) -> None:
-        self._rows: list[tuple[int, int, int, int, int]] = []
+        self._rows: list[tuple[int, int, int, int, int, int]] = []
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def add(self, packet: VideoPacket) -> None:
-        flags = (KEY if packet.is_keyframe else 0) | (DISCARD if packet.is_discard else 0)
-        self._rows.append((*packet_identity(packet), flags))
+    def add(self, packet: VideoPacket, offset: int | None = None) -> None:
+        """Adds the next packet; its bytes lie ``offset`` behind its position if that is known."""
+        flags = 0 if offset is None else DIRECT
+        flags |= (KEY if packet.is_keyframe else 0) | (DISCARD if packet.is_discard else 0)
+        self._rows.append((*packet_identity(packet), flags, offset or 0))
 
     def table(self) -> PacketTable:
-        columns = zip(*self._rows, strict=True) if self._rows else ((),) * 5
-        types = (np.int64, np.int64, np.int64, np.int32, np.uint8)
+        """All of them."""
+        columns = zip(*self._rows, strict=True) if self._rows else ((),) * 6
+        types = (np.int64, np.int64, np.int64, np.int32, np.uint8, np.uint8)
         return PacketTable(*(np.array(c, t) for c, t in zip(columns, types, strict=True)))
 
 
@@ -147,7 +155,8 @@ def packet_identity(packet: VideoPacket) -> tuple[int, int, int, int]:
     )
 
 
-def _facts(media: Media, damage: list[str]) -> StreamFacts:
+def facts_of(media: Media, damage: list[str], fallback: str | None = None) -> StreamFacts:
+    """What the container says, and what went wrong."""
     stream = media.stream
     rate = stream.average_rate
     base = stream.time_base or Fraction(1, 1)
@@ -160,6 +169,7 @@ def _facts(media: Media, damage: list[str]) -> StreamFacts:
         rate=(rate.numerator, rate.denominator) if rate else None,
         sample_aspect_ratio=(sar.numerator, sar.denominator) if sar else (1, 1),
         damage=tuple(f"{what} ({n} times)" for what, n in Counter(damage).items()),
+        fallback=fallback,
     )
 
 

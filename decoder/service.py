@@ -13,15 +13,16 @@ from typing import Any
 from cachetools import LRUCache
 from numpy.typing import NDArray
 
+from decoder.checked import KeyTrust
 from decoder.corpus import Source
 from decoder.errors import DecoderError, SourceChanged, SourceNotFound, Stopped
 from decoder.index import SourceIndex
+from decoder.indexing import Indexer
 from decoder.media import check_unchanged
 from decoder.pixels import PixelFormat
 from decoder.pool import ReaderPool
-from decoder.reader import KeyTrust
-from decoder.scan import scan
 from decoder.store import IndexStore
+from decoder.walking import Verify
 
 _INDEX_BYTES = 128 << 20
 """Memory for indexes in use; others are read back from the store."""
@@ -41,7 +42,7 @@ _log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class _Indexed:
     index: SourceIndex
-    trust: KeyTrust
+    trust: KeyTrust | None  # of an index that is read conservatively
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ class FrameService:
         stream: number of the video stream in each file, by default the first that is not a cover.
         rotate: turn frames by the display matrix.
         readers: open files (and codec contexts) at most.
+        verify: which frames that were decoded sparsely are compared with their stored hash.
     """
 
     def __init__(
@@ -68,18 +70,20 @@ class FrameService:
         stream: int | None = None,
         rotate: bool = True,
         readers: int = 8,
+        verify: Verify = "never",
     ) -> None:
         self._store = store
         self._stop = threading.Event()
-        self._stream = stream
-        self._rotate = rotate
-        self._options = f"stream={'auto' if stream is None else stream} rotate={int(rotate)}"
+        self._indexer = Indexer(store, stream=stream, rotate=rotate, stop=self._stop)
         cores = os.cpu_count() or 1
-        self._pool = ReaderPool(readers, max(2, cores), rotate=rotate, stop=self._stop)
+        self._pool = ReaderPool(
+            readers, max(2, cores), self._demote, rotate=rotate, stop=self._stop, verify=verify
+        )
         self._scanning = threading.BoundedSemaphore(cores)
         self._lock = threading.Lock()
         self._results: LRUCache[Source, _Indexed | _Failed] = LRUCache(_INDEX_BYTES, _weight)
         self._running: dict[Source, Future[_Indexed]] = {}
+        self._demoting: dict[Source, threading.Lock] = {}
 
     def index(self, source: Source) -> SourceIndex:
         """The index of ``source``; made once, however many ask meanwhile.
@@ -152,28 +156,41 @@ class FrameService:
                     self._results[source] = _Failed(type(error), str(error), now + keep)
             future.set_exception(error)
             return
-        indexed = _Indexed(index, KeyTrust(index))
         with self._lock:
             del self._running[source]
-            if _weight(indexed) <= _INDEX_BYTES:
-                self._results[source] = indexed
+            indexed = self._keep(source, index)
         future.set_result(indexed)
 
+    def _keep(self, source: Source, index: SourceIndex) -> _Indexed:
+        indexed = _Indexed(index, KeyTrust(index) if index.feed is None else None)
+        if _weight(indexed) <= _INDEX_BYTES:
+            self._results[source] = indexed
+        return indexed
+
     def _make(self, source: Source) -> SourceIndex:
-        index = self._store.get(source, self._options)
+        index = self._indexer.stored(source)
         if index is None:
             with self._scanning:
-                began = time.monotonic()
-                index = scan(source, stream=self._stream, rotate=self._rotate, stop=self._stop)
-            _log.info(
-                "%s: indexed %d frames in %.2f s by decoding",
-                source.path,
-                index.frame_count,
-                time.monotonic() - began,
-            )
-            for damage in index.facts.damage:
-                _log.warning("%s: damaged: %s", source.path, damage)
-            self._store.put(source, self._options, index)
+                index = self._indexer.make(source)
+        return index
+
+    def _demote(self, source: Source, reason: str) -> SourceIndex:
+        """An index of ``source`` made by decoding, once it has been seen that a plan failed."""
+        with self._lock:
+            alone = self._demoting.setdefault(source, threading.Lock())
+        with alone:
+            with self._lock:
+                result = self._result(source)
+            if isinstance(result, _Indexed) and result.index.feed is None:
+                return result.index  # another reader met the same before
+            try:
+                with self._scanning:
+                    index = self._indexer.demote(source, reason)
+                with self._lock:
+                    self._keep(source, index)
+            finally:
+                with self._lock:
+                    self._demoting.pop(source, None)
         return index
 
 

@@ -4,52 +4,23 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 import av
-import numpy as np
 
 from decoder.corpus import Source
-from decoder.errors import DecodeFailed
-from decoder.index import KEY, NO_TIMESTAMP, SourceIndex
-from decoder.media import Media, VideoPacket, check_unchanged, decode
-from decoder.scan import packet_identity
-
-
-@dataclass(slots=True)
-class Counters:
-    """What decoding has cost so far.
-
-    Attributes:
-        requested: frames asked for.
-        reconstructed: packets given to a decoder, each one picture reconstructed.
-        bytes_read: sum of their sizes.
-        seeks: times a container was asked to seek.
-        opened: times a file was opened.
-        rejected: starting points that turned out not to reproduce a frame.
-        seconds: spent in all of this.
-    """
-
-    requested: int = 0
-    reconstructed: int = 0
-    bytes_read: int = 0
-    seeks: int = 0
-    opened: int = 0
-    rejected: int = 0
-    seconds: float = 0.0
+from decoder.counters import Counters
+from decoder.demuxer import Demuxer
+from decoder.index import SourceIndex
+from decoder.media import decode
 
 
 class Session:
-    """Demuxer and decoder of one source at one place in it.
+    """Demuxer and decoder of one source at one place in it, with default options.
 
-    What the demuxer delivers is compared with the index packet by packet, so that a container
-    seek is never trusted. One codec context, one thread; use from one thread at a time.
+    One codec context, one thread; use from one thread at a time.
 
     Args:
-        source, index: the file and the index of this very version.
-        counters: counted up as work is done.
-        stop: ends the work, with `Stopped`, when set.
+        source, index, counters, stop: see `decoder.demuxer.Demuxer`.
     """
 
     def __init__(
@@ -59,55 +30,30 @@ class Session:
         counters: Counters,
         stop: threading.Event | None = None,
     ) -> None:
-        self._stop = stop
-        self._source = source
-        self._index = index
+        self._count = len(index.packets)
         self._counters = counters
-        self._media: Media | None = None
-        self._packets: Iterator[VideoPacket] = iter(())
-        self._held: VideoPacket | None = None
-        self._sought = False
-        self._seekable = True
-        self.position = 0
+        self._demuxer = Demuxer(source, index, counters, stop)
         self.ended = True
+
+    @property
+    def position(self) -> int:
+        """Ordinal of the packet that is decoded next."""
+        return self._demuxer.position
 
     def start(self, ordinal: int) -> None:
         """Makes ``ordinal`` the next packet to be decoded, in a decoder that knows nothing.
 
         At 0 the file is opened anew: the state of a first full decode, which is the definition of
-        what is exact. Elsewhere the codec context is flushed.
-
-        Raises:
-            SourceNotFound, SourceChanged, SourceUnreadable: as `decoder.media.Media`.
-            DecodeFailed: the packets of the file are not those of the index.
+        what is exact. Elsewhere the codec context is flushed. Raises as `Demuxer.start`.
         """
+        self._demuxer.start(ordinal)
         self.ended = False
-        if ordinal == 0 or self._media is None or not self._seek(self._media, ordinal):
-            self._reopen()
-        try:
-            self._skip_to(ordinal)
-        except DecodeFailed:
-            if not self.distrust_seeks():
-                raise
-            self._reopen()
-            self._skip_to(ordinal)
-        if ordinal and self._media is not None:
-            self._media.context.flush_buffers()
+        if ordinal and self._demuxer.media is not None:
+            self._demuxer.media.context.flush_buffers()
 
     def distrust_seeks(self) -> bool:
-        """After `DecodeFailed`: whether a container seek may be to blame; none is made again.
-
-        A seek can land on a packet of the index and still lead astray: some demuxers make up
-        timestamps from what they have seen.
-        """
-        blamed = self._sought
-        if blamed:
-            self._seekable = False
-        return blamed
-
-    def _skip_to(self, ordinal: int) -> None:
-        while self.position < ordinal:
-            self._take()
+        """See `Demuxer.distrust_seeks`."""
+        return self._demuxer.distrust_seeks()
 
     def feed(self) -> list[av.VideoFrame]:
         """Decodes one more packet, or drains the decoder after the last one (`ended` is then set).
@@ -118,102 +64,22 @@ class Session:
         Raises:
             DecodeFailed: the packet is not the one of the index.
         """
-        assert self._media is not None
         began = time.perf_counter()
-        if self.position == len(self._index.packets):
+        ordinal = self.position
+        packet = None
+        if ordinal == self._count:
             self.ended = True
-            frames = decode(self._media, None)
         else:
-            ordinal = self.position
-            packet = self._take()
+            packet = self._demuxer.take()
             packet.pts = packet.dts = ordinal
             self._counters.reconstructed += 1
             self._counters.bytes_read += packet.size
-            frames = decode(self._media, packet)
+        assert self._demuxer.media is not None
+        frames = decode(self._demuxer.media, packet)
         self._counters.seconds += time.perf_counter() - began
         return frames
 
     def close(self) -> None:
         """Closes the file."""
-        self._packets = iter(())
-        self._held = None
+        self._demuxer.close()
         self.ended = True
-        if self._media is not None:
-            self._media.close()
-            self._media = None
-
-    def _reopen(self) -> None:
-        self.close()
-        self._media = Media(self._source, self._index.facts.stream, self._stop)
-        self._packets = self._media.packets()
-        self._counters.opened += 1
-        self._sought = False
-        self.position = 0
-        self.ended = False
-
-    def _take(self) -> VideoPacket:
-        """The packet at `position`, which goes on by one."""
-        packet = self._held or next(self._packets, None)
-        self._held = None
-        if packet is None or packet_identity(packet) != self._row(self.position):
-            check_unchanged(self._source)
-            raise DecodeFailed(
-                f"{self._source.path}: packet {self.position} read from the file is not the one "
-                "that was indexed; delete the index of this file, or check the disk"
-            )
-        self.position += 1
-        return packet
-
-    def _seek(self, media: Media, ordinal: int) -> bool:
-        """Moves the demuxer to ``ordinal`` or before it; False where that cannot be had."""
-        if self._held is None and self.position == ordinal:
-            return True
-        if not self._seekable:
-            return False
-        for timestamp in self._aims(ordinal):
-            self._counters.seeks += 1
-            self._held = None
-            self._sought = True
-            if not media.seek(timestamp):
-                return False
-            self._packets = media.packets()
-            packet = next(self._packets, None)
-            landed = None if packet is None else self._locate(packet)
-            if landed is not None and landed <= ordinal:
-                self._held = packet
-                self.position = landed
-                return True
-        return False
-
-    def _aims(self, ordinal: int) -> Iterator[int]:
-        """Timestamps worth seeking to: of the packet itself, then of two key packets before it."""
-        packets = self._index.packets
-        keys = np.flatnonzero(packets.flags[:ordinal] & KEY)
-        for aim in (ordinal, *keys[-2:][::-1]):
-            stamps = [int(packets.dts[aim]), int(packets.pts[aim])]
-            known = [stamp for stamp in stamps if stamp != NO_TIMESTAMP]
-            if known:
-                yield min(known)
-
-    def _locate(self, packet: VideoPacket) -> int | None:
-        """The ordinal of a packet, where it is like no other packet of the index."""
-        pts, dts, position, size = packet_identity(packet)
-        table = self._index.packets
-        same = np.flatnonzero(
-            (table.pts == pts)
-            & (table.dts == dts)
-            & (table.position == position)
-            & (table.size == size)
-        )
-        return int(same[0]) if len(same) == 1 else None
-
-    def _row(self, ordinal: int) -> tuple[int, int, int, int] | None:
-        table = self._index.packets
-        if ordinal >= len(table):
-            return None
-        return (
-            int(table.pts[ordinal]),
-            int(table.dts[ordinal]),
-            int(table.position[ordinal]),
-            int(table.size[ordinal]),
-        )

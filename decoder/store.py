@@ -92,6 +92,18 @@ class IndexStore:
                 )
         return None
 
+    def has(self, source: Source, options: str) -> bool:
+        """Whether there is something that `get` would read."""
+        found = None
+        with self._using() as connection:
+            if connection is not None:
+                found = connection.execute(
+                    "SELECT 1 FROM sources "
+                    "WHERE path = ? AND options = ? AND size = ? AND mtime_ns = ?",
+                    (_text(source.path), options, *_version(source)),
+                ).fetchone()
+        return found is not None
+
     def put(self, source: Source, options: str, index: SourceIndex) -> None:
         """Keeps ``index``, in place of one of an earlier version of the file."""
         content = index.to_bytes()

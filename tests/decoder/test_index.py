@@ -29,6 +29,7 @@ def small_index() -> SourceIndex:
         position=np.array([100, -1, 1 << 40], np.int64),
         size=np.array([10, 20, 30], np.int32),
         flags=np.array([KEY, 0, KEY | DISCARD], np.uint8),
+        offset=np.array([0, 4, 0], np.uint8),
     )
     frames = FrameTable(
         packet=np.array([0, 0, 1, NO_PACKET], np.int32),
@@ -114,7 +115,8 @@ def test_a_large_index_is_cheap() -> None:
     """A day at 30 frames per second; nothing about one frame may touch all of them."""
     n = 30 * 86400
     zeros = np.zeros(n, np.int64)
-    packets = PacketTable(zeros, zeros, zeros, zeros.astype(np.int32), np.ones(n, np.uint8))
+    sizes, flags = zeros.astype(np.int32), np.ones(n, np.uint8)
+    packets = PacketTable(zeros, zeros, zeros, sizes, flags, flags)
     frames = FrameTable(
         np.arange(n, dtype=np.int32),
         np.ones(n, np.uint8),
@@ -124,4 +126,4 @@ def test_a_large_index_is_cheap() -> None:
     geometry = (Geometry(64, 48, "yuv420p", 8, "upright"),)
     index = SourceIndex(small_index().facts, packets, frames, geometry)
     assert index.frame(n - 1).frame == n - 1
-    assert index.nbytes == n * (3 * 8 + 4 + 1 + 4 + 1 + 8 + 2)
+    assert index.nbytes == n * (3 * 8 + 4 + 1 + 1 + 4 + 1 + 8 + 2)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from decoder.checked import KeyTrust
 from decoder.corpus import Source, source_at
 from decoder.errors import SourceChanged, Stopped
 from decoder.index import SourceIndex
 from decoder.pool import ReaderPool
-from decoder.reader import KeyTrust
 from tests.clips import read_barcode
 
 

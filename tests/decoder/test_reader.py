@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from decoder.checked import KeyTrust
 from decoder.corpus import Source, source_at
 from decoder.errors import (
     DecodeFailed,
@@ -23,7 +24,7 @@ from decoder.errors import (
     UnsupportedStream,
 )
 from decoder.index import KEY, NO_PACKET, NO_TIMESTAMP, SourceIndex
-from decoder.reader import FrameReader, KeyTrust
+from decoder.reader import FrameReader
 from decoder.scan import scan
 from tests.clips import concatenate, read_barcode, remux, write_clip
 from tests.oracle import full_decode

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from decoder.corpus import Source, source_at
+from decoder.counters import Counters
 from decoder.errors import DecodeFailed, SourceNotFound
 from decoder.index import PacketTable, SourceIndex
 from decoder.pixels import Pixels
 from decoder.scan import scan
-from decoder.session import Counters, Session
+from decoder.session import Session
 from tests.clips import write_clip
 
 

@@ -98,6 +98,7 @@ def make_index(video: Video) -> SourceIndex:
             dts=pts,
             position=np.arange(count, dtype=np.int64),
             size=np.ones(count, np.int32),
+            offset=np.zeros(count, np.uint8),
             flags=np.full(count, KEY, np.uint8),
         ),
         frames=FrameTable(

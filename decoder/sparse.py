@@ -1,0 +1,197 @@
+"""Decodes plans: only what a request needs, on a stock decoder."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator
+
+import av
+
+from decoder.corpus import Source
+from decoder.counters import Counters
+from decoder.errors import Stopped
+from decoder.feed import FeedTable
+from decoder.index import SourceIndex
+from decoder.media import Media
+from decoder.packets import PacketReader
+from decoder.plan import Feed, Run
+
+_BEFORE = -1
+"""Timestamp of what a preamble shows: no packet's ordinal."""
+
+_MOST_HELD = 64
+"""Frames held back at most: decoders reorder fewer, what has not come out by then will not."""
+
+
+class Alarm(Exception):
+    """A decoder did not do with a plan what it was sure to do; the message says what.
+
+    Whoever meets it has the source decoded conservatively from then on.
+    """
+
+
+class _Shown:
+    """Holds frames back until all pictures decoded before them have come out.
+
+    Damage is reported with the picture that has it; what reads that picture may be shown earlier,
+    and says nothing.
+    """
+
+    def __init__(self, real: list[int]) -> None:
+        self._real = real
+        self._place = {picture: place for place, picture in enumerate(real)}
+        self._out = bytearray(len(real))
+        self._known = 0  # so many have come out, all that were decoded first
+        self._held: deque[tuple[int, av.VideoFrame]] = deque()
+
+    def add(self, picture: int, frame: av.VideoFrame) -> None:
+        """A picture came out, and is not damaged."""
+        place = self._place.get(picture)
+        if place is None:
+            return
+        self._held.append((picture, frame))
+        self._out[place] = True
+        while self._known < len(self._out) and self._out[self._known]:
+            self._known += 1
+        if len(self._held) > _MOST_HELD:
+            raise Alarm(f"picture {self.missing} did not come out of the decoder")
+
+    def take(self) -> Iterator[tuple[int, av.VideoFrame]]:
+        """Those that are sound for sure by now, in the order shown."""
+        while self._held and self._place[self._held[0][0]] < self._known:
+            yield self._held.popleft()
+
+    @property
+    def missing(self) -> int | None:
+        """The first picture in decode order that has not come out."""
+        return self._real[self._known] if self._known < len(self._real) else None
+
+
+class SparseDecoder:
+    """One codec context that is fed plans, and is flushed between runs. Use from one thread.
+
+    Args:
+        source, index: the file and the index of this very version, which has a feed table.
+        counters: counted up as work is done.
+        stop: ends the work, with `Stopped`, when set.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        index: SourceIndex,
+        feed: FeedTable,
+        counters: Counters,
+        stop: threading.Event | None = None,
+    ) -> None:
+        self._source = source
+        self._index = index
+        self._feed = feed
+        self._counters = counters
+        self._stop = stop
+        self._packets = PacketReader(source, index, counters, stop)
+        self._media: Media | None = None
+
+    def run(self, run: Run) -> Iterator[tuple[int, av.VideoFrame]]:
+        """The targets of ``run`` as (decode index, frame), in the order shown.
+
+        Nothing else can be asked of this decoder before all have been taken, or the iterator has
+        been closed.
+
+        Raises:
+            Alarm: a picture came out damaged, or a target not at all.
+            SourceNotFound, SourceChanged, SourceUnreadable, DecodeFailed: see
+                `decoder.packets.PacketReader` and `decoder.media.Media`.
+        """
+        if self._media is None:
+            self._media = Media(self._source, self._index.facts.stream, self._stop, sparse=True)
+            self._counters.opened += 1
+        self._counters.state_only += run.state_only
+        self._counters.dropped += run.dropped
+        pictures = self._feed.graph.packet_pictures
+        shown = _Shown(self._real(run))
+        wanted = set(run.targets)
+        clean = False
+        try:
+            for frame in self._frames(run):
+                ordinal = frame.pts
+                if ordinal is None or ordinal == _BEFORE:
+                    continue
+                shown.add(int(pictures[ordinal]), frame)
+                for picture, sound in shown.take():
+                    if picture in wanted:
+                        yield picture, sound
+            if shown.missing is not None:
+                raise Alarm(f"picture {shown.missing} did not come out of the decoder")
+            clean = True
+        except GeneratorExit:
+            clean = True  # nobody wants the rest; as after a seek
+            raise
+        finally:
+            if clean and self._media is not None:
+                self._media.context.flush_buffers()
+            else:
+                self._drop()
+
+    def _real(self, run: Run) -> list[int]:
+        """The pictures that are reconstructed, in decode order."""
+        pictures = self._feed.graph.packet_pictures
+        real = [item.packet for item in run.items if item.feed is Feed.REAL]
+        return list(dict.fromkeys(pictures[real].tolist()))
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._packets.close()
+        self._drop()
+
+    def _drop(self) -> None:
+        if self._media is not None:
+            self._media.close()
+            self._media = None
+
+    def _frames(self, run: Run) -> Iterator[av.VideoFrame]:
+        """Whatever comes out, timestamps being ordinals of packets."""
+        state_only = {item.packet for item in run.items if item.feed is Feed.STATE_ONLY}
+        for ordinal, data in self._stream(run):
+            packet = None
+            if data is not None:
+                packet = av.Packet(data)
+                packet.pts = packet.dts = ordinal
+            for frame in self._decode(packet):
+                # What a state-only picture shows is nobody's picture, whole or not.
+                if frame.is_corrupt and frame.pts != _BEFORE and frame.pts not in state_only:
+                    raise Alarm(f"the picture in packet {frame.pts} came out damaged")
+                yield frame
+
+    def _decode(self, packet: av.Packet | None) -> list[av.VideoFrame]:  # type: ignore[type-arg]
+        assert self._media is not None
+        try:
+            return self._media.context.decode(packet)
+        except av.FFmpegError as error:
+            raise Alarm(f"the decoder refused a packet of a plan: {error}") from error
+
+    def _stream(self, run: Run) -> Iterator[tuple[int, bytes | None]]:
+        """(timestamp, bytes) of each packet to send, and (`_BEFORE`, None) for the end."""
+        feed = self._feed
+        graph = feed.graph
+        head = feed.heads.before(graph.packets_of(run.start)[0])
+        if run.preamble:
+            for data in feed.preamble(run.start):
+                yield _BEFORE, head + data
+                head = b""
+        last = -1
+        for item in run.items:
+            if self._stop is not None and self._stop.is_set():
+                raise Stopped(f"{self._source.path}: not read, decoding is being shut down")
+            carried = b"".join(feed.carried.get(packet) for packet in item.carried)
+            if item.feed is Feed.STATE_ONLY:
+                data = feed.state_only.get(item.packet)
+            else:
+                data = self._packets.read(item.packet)
+                picture = int(graph.packet_pictures[item.packet])
+                self._counters.reconstructed += picture != last
+                last = picture
+            yield item.packet, head + carried + data
+            head = b""
+        yield _BEFORE, None
