@@ -19,6 +19,7 @@ import click
 
 import config
 from cli import daemon, helper, limits, logs, machine, options, places
+from cli.choosing import chosen
 from cli.errors import CommandFailed
 from cli.notify import notify
 from cli.ready import Readiness
@@ -93,6 +94,7 @@ def composed(settings: Settings, source: str) -> Iterator[tuple[Tree, FrameServi
         stream=settings.decoder.stream,
         rotate=settings.decoder.rotate,
         readers=settings.decoder.readers,
+        verify=settings.decoder.verify,
     )
     corpus = Corpus(
         source,
@@ -220,16 +222,7 @@ def command(
     SRC and MNT itself (source and mountpoint).
     """
     parsed = options.parse(texts, sloppy=sloppy)
-    settings = Settings()
-    if chosen := config_file or parsed.config:
-        settings = config.load(chosen)
-    for path, text in parsed.settings:
-        settings = config.override(settings, path, text)
-    if index is not None:
-        settings = config.override(settings, "index.path", index)
-    if settings.index.path not in (None, ":memory:"):
-        # a daemon leaves the directory that the path may be relative to
-        settings = config.override(settings, "index.path", os.path.abspath(settings.index.path))
+    settings = chosen(parsed, config_file, index)
     if debug:
         settings = config.override(settings, "logging.level", "debug")
     source = source or settings.source

@@ -12,7 +12,14 @@ from cli import helper
 from cli.errors import WRONG_USE
 from cli.running import run
 
-_VERBS = {"mount": "mount", "umount": "cli.umount", "doctor": "cli.doctor"}
+_VERBS = {
+    "mount": "mount",
+    "umount": "cli.umount",
+    "index": "cli.index",
+    "inspect": "cli.inspect",
+    "verify": "cli.verify",
+    "doctor": "cli.doctor",
+}
 """Each verb, and the module that has it as ``command``."""
 
 

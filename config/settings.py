@@ -42,6 +42,9 @@ class DecoderSettings(Struct, frozen=True):
     ] = None
     rotate: Flag = True
     readers: Annotated[int, Meta(ge=1, le=64, description="a whole number from 1 to 64")] = 8
+    verify: Annotated[
+        Literal["never", "sample", "always"], Meta(description="never, sample or always")
+    ] = "never"
 
 
 class FramesSettings(Struct, frozen=True):

@@ -52,10 +52,10 @@ def test_unknown_verbs_and_options() -> None:
 def test_framefs_alone_tells_its_verbs() -> None:
     result = run(*FRAMEFS)
     assert result.returncode == 2
-    assert all(verb in result.stderr for verb in ("mount", "umount", "doctor"))
+    assert all(verb in result.stderr for verb in ("mount", "umount", "index", "verify", "doctor"))
 
 
-@pytest.mark.parametrize("verb", ["mount", "umount", "doctor"])
+@pytest.mark.parametrize("verb", ["mount", "umount", "index", "inspect", "verify", "doctor"])
 def test_help(verb: str) -> None:
     result = run(*FRAMEFS, verb, "--help")
     assert result.returncode == 0
