@@ -1,7 +1,8 @@
 # Every target does its own set-up; see scripts/setup.sh.
-.PHONY: run test lint exactness stress setup test-setup clean
+.PHONY: run test lint protocol exactness stress setup test-setup clean bench
 .DEFAULT_GOAL := test
 python := .venv/bin/python
+BENCH_CLIPS ?= $(if $(FRAMEFS_CORPUS),$(FRAMEFS_CORPUS)/robot/native264_*,sample/*.mp4)
 
 # Mounts VIDEOS at MOUNT, by default the bundled sample under a fresh directory, until Ctrl-C.
 run: setup
@@ -16,6 +17,10 @@ lint: setup
 	$(python) -m mypy
 	.venv/bin/lint-imports --no-logo
 
+# Sparse decoding against full decoding: 10,000 requests; FRAMEFS_CORPUS adds its H.264 clips.
+protocol: setup
+	$(python) -m tests.protocol
+
 # Compares every frame that a mount shows with a full decode; FRAMEFS_CORPUS names the videos.
 exactness: setup
 	$(python) -m tests.exactness
@@ -23,6 +28,12 @@ exactness: setup
 # Twenty readers for a minute while the videos under the mount are replaced, removed and added.
 stress: setup
 	$(python) -m tests.stress
+
+# Compares framefs with other readers on BENCH_CLIPS; see docs/benchmark.md.
+bench: setup
+	@bench/setup.sh
+	.venv-bench/bin/python -m bench --clips '$(BENCH_CLIPS)' \
+		$(if $(BENCH_JSON),--json '$(BENCH_JSON)') $(BENCH_OPTIONS)
 
 setup:
 	@scripts/setup.sh
@@ -32,4 +43,4 @@ test-setup:
 	@scripts/setup.sh --tests
 
 clean:
-	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-bench build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
