@@ -9,24 +9,20 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decoder.closure import closure
-from decoder.graph import RAP, REFERENCE
-from decoder.index import PICTURE_TYPES, SourceIndex
+from decoder.index import SourceIndex
 from decoder.model import expected_amplification
 from inspection.anatomy import (
-    access_points,
     closure_sizes,
-    pictures_of_frames,
     typical_segment,
 )
 from inspection.report import MODEL_COUNT, MODEL_PERIOD, Request
+from inspection.scene import Scene
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,8 +70,8 @@ def draw_source(path: str, title: str, index: SourceIndex, asked: Request | None
         PlotsMissing: see there.
         OSError: the file cannot be written.
     """
-    picture = _Stream(index, asked)
-    figure = _figure(picture.size)
+    picture = Scene(index, asked)
+    figure = _figure(_size(picture))
     if picture.graph is None:
         title += f"\nno references are known: {index.facts.fallback}"
     figure.suptitle(title, x=0.01, ha="left", fontsize=11, color=_INK)
@@ -144,75 +140,19 @@ def _figure(size: tuple[float, float]) -> Figure:
     return Figure(figsize=size, layout="constrained", facecolor="white")
 
 
-@dataclass(frozen=True, slots=True)
-class _Edge:
-    frame: int
-    reads: int
-    needed: bool
+def _size(stream: Scene) -> tuple[float, float]:
+    """Inches."""
+    if stream.count > _ALL:
+        return 13.0, 8.4 if stream.graph is not None else 5.6
+    width = min(14.0, max(7.5, 2.0 + 0.36 * stream.count))
+    return width, 5.2 if stream.graph is not None else 2.4
 
 
-class _Stream:
-    """A source in presentation order."""
-
-    def __init__(self, index: SourceIndex, asked: Request | None) -> None:
-        self.index = index
-        self.count = index.frame_count
-        self.letters = np.array(list(PICTURE_TYPES))[index.frames.picture_type]
-        self.pictures = pictures_of_frames(index)
-        self.points = access_points(index)
-        self.access = np.isin(self.pictures, self.points)
-        self.referenced = np.ones(self.count, bool)
-        self.targets = np.zeros(self.count, bool)
-        self.needed = np.zeros(self.count, bool)
-        self.asked = asked
-        if asked is not None:
-            self.targets[list(asked.frames)] = True
-            self.needed = np.isin(self.pictures, asked.closure) | self.targets
-        graph = index.feed.graph if index.feed is not None else None
-        self.graph = graph
-        if graph is not None:
-            self.referenced = (graph.traits[self.pictures] & REFERENCE) != 0
-            self.access = (graph.traits[self.pictures] & RAP) != 0
-            self._frames = np.full(len(graph), -1)
-            self._frames[self.pictures] = np.arange(self.count)
-
-    @property
-    def size(self) -> tuple[float, float]:
-        """Inches."""
-        if self.count > _ALL:
-            return 13.0, 8.4 if self.graph is not None else 5.6
-        return min(14.0, max(7.5, 2.0 + 0.36 * self.count)), 5.2 if self.graph is not None else 2.4
-
-    def edges(self, frames: Iterable[int]) -> list[_Edge]:
-        """The references between ``frames``, those of the request last."""
-        if self.graph is None:
-            return []
-        inside = set(frames)
-        found = [
-            _Edge(n, int(self._frames[read]), bool(self.needed[n]))
-            for n in inside
-            for read in self.graph.references_of(int(self.pictures[n]))
-            if int(self._frames[read]) in inside
-        ]
-        return sorted(found, key=lambda edge: edge.needed)
-
-    def hardest(self) -> tuple[int, NDArray[np.int64]]:
-        """The frame asked for that needs the most, and what it needs."""
-        best = (-1, np.zeros(0, np.int64))
-        for target in np.flatnonzero(self.targets).tolist():
-            needed = np.array([target])
-            if self.graph is not None:
-                pictures = closure(self.graph, (int(self.pictures[target]),))
-                needed = np.flatnonzero(np.isin(self.pictures, list(pictures)))
-            if len(needed) > len(best[1]):
-                best = (target, needed)
-        return best
-
-    def color(self, n: int) -> str:
-        return _COLORS.get(str(self.letters[n]), _OTHER)
+def _color(stream: Scene, n: int) -> str:
+    return _COLORS.get(str(stream.letters[n]), _OTHER)
 
 
-def _part(stream: _Stream) -> NDArray[np.int64]:
+def _part(stream: Scene) -> NDArray[np.int64]:
     """Frames to draw one by one where there are too many: around what was asked for, if it was."""
     if stream.asked is None or not stream.needed.any():
         return typical_segment(stream.pictures, stream.points)[:_ALL]
@@ -225,7 +165,7 @@ def _part(stream: _Stream) -> NDArray[np.int64]:
     return np.arange(max(0, low - margin), min(stream.count, high + margin + 1))
 
 
-def _draw_part(axes: Axes, stream: _Stream, frames: NDArray[np.int64]) -> None:
+def _draw_part(axes: Axes, stream: Scene, frames: NDArray[np.int64]) -> None:
     """Frames one by one, with arcs."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
@@ -252,17 +192,17 @@ def _draw_part(axes: Axes, stream: _Stream, frames: NDArray[np.int64]) -> None:
             PathPatch(
                 curve,
                 fill=False,
-                edgecolor=stream.color(edge.frame) if strong or not chosen else _FAINT,
+                edgecolor=_color(stream, edge.frame) if strong or not chosen else _FAINT,
                 linewidth=1.2 if strong else 0.7,
                 alpha=0.85 if strong else (0.22 if chosen else 0.45),
                 zorder=2 if strong else 1,
             )
         )
     room = len(frames) <= _LETTERS
-    width = stream.size[0] * 72 * 0.92 / (span + 1)
+    width = _size(stream)[0] * 72 * 0.92 / (span + 1)
     side = min(330.0, (0.8 * width) ** 2)
     for n in frames.tolist():
-        color = stream.color(n)
+        color = _color(stream, n)
         weak = chosen and not stream.needed[n]
         solid = bool(stream.referenced[n])
         axes.scatter(
@@ -295,7 +235,7 @@ def _draw_part(axes: Axes, stream: _Stream, frames: NDArray[np.int64]) -> None:
     _legend(axes, stream, frames)
 
 
-def _legend(axes: Axes, stream: _Stream, frames: NDArray[np.int64]) -> None:
+def _legend(axes: Axes, stream: Scene, frames: NDArray[np.int64]) -> None:
     from matplotlib.lines import Line2D
 
     def mark(label: str, shape: str, face: str, edge: str, width: float = 1.4) -> Line2D:
@@ -322,14 +262,14 @@ def _legend(axes: Axes, stream: _Stream, frames: NDArray[np.int64]) -> None:
     )  # fmt: skip
 
 
-def _draw_cost(axes: Axes, stream: _Stream) -> None:
+def _draw_cost(axes: Axes, stream: Scene) -> None:
     """Pictures that each frame needs, over the whole stream."""
     _open_frame(axes)
     axes.set_xlim(-0.5, stream.count - 0.5)
     axes.set_ylabel("pictures to\ndecode", fontsize=9)
     axes.tick_params(labelsize=8)
     axes.set_title("cost of a single frame", loc="left", fontsize=9, color=_INK)
-    sequential = _since_access(stream)
+    sequential = stream.since_access()
     x, low, high = _binned(np.arange(stream.count), sequential, 600)
     axes.fill_between(x, 0, high, color="#dcdcdc", linewidth=0, step="mid", label="sequential")
     if stream.graph is not None:
@@ -339,16 +279,6 @@ def _draw_cost(axes: Axes, stream: _Stream) -> None:
         axes.step(x, high, color=_COLORS["P"], linewidth=0.9, where="mid", label="closure")
     axes.set_ylim(0, None)
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.98), ncols=2, frameon=False, fontsize=8.5)
-
-
-def _since_access(stream: _Stream) -> NDArray[np.int64]:
-    """For each frame, pictures decoded from the access point before it up to it."""
-    if not len(stream.points):
-        return stream.pictures + np.int64(1)
-    places = np.searchsorted(stream.points, stream.pictures, side="right") - 1
-    starts = np.where(places >= 0, stream.points[np.maximum(places, 0)], 0)
-    since: NDArray[np.int64] = stream.pictures - starts + np.int64(1)
-    return since
 
 
 def _binned(
@@ -363,7 +293,7 @@ def _binned(
     )
 
 
-def _draw_strip(axes: Axes, stream: _Stream, part: NDArray[np.int64]) -> None:
+def _draw_strip(axes: Axes, stream: Scene, part: NDArray[np.int64]) -> None:
     """Picture types over the whole stream, and the closure below them."""
     _open_frame(axes, left=False)
     count = stream.count
@@ -392,7 +322,7 @@ def _draw_strip(axes: Axes, stream: _Stream, part: NDArray[np.int64]) -> None:
 
 
 def _bars(
-    axes: Axes, edges: NDArray[Any], of_kind: NDArray[np.bool_], color: str, stream: _Stream,
+    axes: Axes, edges: NDArray[Any], of_kind: NDArray[np.bool_], color: str, stream: Scene,
     row: int,
 ) -> None:  # fmt: skip
     """The share of one type in each bin, stacked in the order I, P, B, other."""
