@@ -31,6 +31,10 @@ class InvalidSyntax(DecoderError):
     """A header is truncated or holds a value the specification forbids; names the element."""
 
 
+class Truncated(InvalidSyntax):
+    """The data end inside a syntax element."""
+
+
 class MissingReference(DecoderError):
     """A picture refers to one that the file does not hold."""
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
+import queue
 import random
 import shutil
 import sys
@@ -43,6 +44,10 @@ PAUSE = 0.25
 """Seconds between two changes in the corpus."""
 
 
+_PROCESSES = multiprocessing.get_context("spawn")
+"""Not forked: a test run has threads, and a fork of it would inherit the locks they hold."""
+
+
 class Ledger:
     """What is true of each clip, and since when. Shared by all processes.
 
@@ -51,7 +56,7 @@ class Ledger:
     """
 
     def __init__(self) -> None:
-        self._values: Any = multiprocessing.Array("d", 3 * CLIPS)
+        self._values: Any = _PROCESSES.Array("d", 3 * CLIPS)
 
     def begin(self, clip: int, version: int) -> None:
         with self._values:
@@ -101,8 +106,8 @@ def reader(mount: Path, ledger: Ledger, until: float, seed: int, results: Any) -
         since = time.time()
         try:
             seen = _read(path)
-        except (OSError, ValueError, SyntaxError) as error:
-            # Pillow reports a broken PNG as SyntaxError, numpy a short file as ValueError.
+        except (OSError, ValueError, SyntaxError, EOFError) as error:
+            # Pillow reports a broken PNG as SyntaxError, numpy a short file as one of the others.
             if ledger.allowed(clip, since) & {-1}:
                 outcome.excused[type(error).__name__] += 1
             else:
@@ -199,23 +204,29 @@ def server_of(mount: Path) -> int:
     raise RuntimeError(f"no process serves {mount}")
 
 
+def _outcome(results: Any) -> Outcome:
+    try:
+        outcome: Outcome = results.get(timeout=60)
+    except queue.Empty:
+        return Outcome(faults=["a reader hangs, or has died"])
+    return outcome
+
+
 def run(seconds: float, readers: int, seed: int) -> list[str]:
     """Runs it all and prints what happened; the faults."""
     options = ["-o", f"cache.size={CACHE_MIB}MiB"]
     with corpus_of_clips() as (corpus, masters, ledger), mounted(corpus, *options) as mount:
         until = time.time() + seconds
-        results: Any = multiprocessing.Queue()
+        results: Any = _PROCESSES.Queue()
         crowd = [
-            multiprocessing.Process(
-                target=reader, args=(mount, ledger, until, seed + number, results)
-            )
+            _PROCESSES.Process(target=reader, args=(mount, ledger, until, seed + number, results))
             for number in range(readers)
         ]
         for process in crowd:
             process.start()
         try:
             changes = churn(corpus, masters, ledger, until, seed)
-            outcomes = [results.get(timeout=60) for _ in crowd]
+            outcomes = [_outcome(results) for _ in crowd]
             memory = resident_mib(server_of(mount))
         finally:
             for process in crowd:

@@ -22,6 +22,7 @@ ERRNOS: Mapping[type[BaseException], int] = {
     decoder.SourceChanged: errno.ESTALE,
     decoder.UnsupportedStream: errno.ENOTSUP,
     decoder.InvalidSyntax: errno.EIO,
+    decoder.Truncated: errno.EIO,
     decoder.MissingReference: errno.EIO,
     decoder.FrameOutOfRange: errno.ENOENT,
     decoder.DecodeFailed: errno.EIO,

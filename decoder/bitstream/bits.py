@@ -7,17 +7,13 @@ range raises InvalidSyntax with that name.
 
 from __future__ import annotations
 
-from decoder.errors import InvalidSyntax
+from decoder.errors import InvalidSyntax, Truncated
 
 UE_MAX = (1 << 32) - 2
 SE_MAX = (1 << 31) - 1
 
 # Zero bits kept behind the input, so that a window never has to be cut at its end.
 _PADDING = 64
-
-
-class Truncated(InvalidSyntax):
-    """The input ends inside the element."""
 
 
 def truncated(name: str) -> Truncated:

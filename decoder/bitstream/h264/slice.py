@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from decoder.bitstream.bits import BitReader, Truncated, out_of_range
+from decoder.bitstream.bits import BitReader, out_of_range
 from decoder.bitstream.h264.pps import PictureParameterSet, SliceGroups
 from decoder.bitstream.h264.sps import MAX_SIZE_IN_MBS, SequenceParameterSet
 from decoder.bitstream.h264.weights import PredWeightTable
 from decoder.bitstream.nal import unescape
-from decoder.errors import InvalidSyntax
+from decoder.errors import InvalidSyntax, Truncated
 
 PpsLookup = Callable[[int], PictureParameterSet | None]
 
