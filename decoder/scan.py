@@ -72,8 +72,8 @@ def scan(
         for packet in media.packets(damage):
             packets.add(packet)
             packet.pts = packet.dts = len(packets) - 1
-            frames.add(decode(media, packet, damage), len(packets))
-        frames.add(decode(media, None, damage), len(packets))
+            frames.add(_decoded(media, packet, damage), len(packets))
+        frames.add(_decoded(media, None, damage), len(packets))
         facts = facts_of(media, damage, fallback)
     check_unchanged(source)
     if not len(frames):
@@ -82,6 +82,17 @@ def scan(
             f"({facts.codec}) could be decoded{_because(facts.damage)}; check it with a player"
         )
     return SourceIndex(facts, packets.table(), frames.table(), tuple(frames.geometries))
+
+
+def _decoded(media: Media, packet: VideoPacket | None, damage: list[str]) -> list[av.VideoFrame]:
+    """As `decode`; a frame that came out damaged is damage too.
+
+    What a decoder leaves behind in a damaged picture changes later ones, beyond IDR pictures: the
+    hashes of such a file do not go with a sparse index.
+    """
+    frames = decode(media, packet, damage)
+    damage += ["a frame came out damaged" for frame in frames if frame.is_corrupt]
+    return frames
 
 
 def settle(source: Source) -> None:

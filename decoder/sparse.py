@@ -125,10 +125,9 @@ class SparseDecoder:
             if shown.missing is not None:
                 raise Alarm(f"picture {shown.missing} did not come out of the decoder")
             clean = True
-        except GeneratorExit:
-            clean = True  # nobody wants the rest; as after a seek
-            raise
         finally:
+            # Dropped too where nobody wants the rest: what has gone in and not come out yet may be
+            # damaged, and a decoder keeps traces of that (unused coefficients) beyond a flush.
             if clean and self._media is not None:
                 self._media.context.flush_buffers()
             else:

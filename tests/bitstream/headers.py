@@ -105,8 +105,11 @@ def sequence_parameter_sets(draw: Draw) -> SequenceParameterSet:
     chroma = draw(st.integers(0, 3)) if high else 1
     order = draw(st.integers(0, 2))
     frames_only = draw(flags)
-    crop = st.integers(0, 1000)
-    twelve, six = st.integers(0, 12), st.integers(0, 6)
+    width, height = draw(st.integers(0, 200)), draw(st.integers(0, 200))
+    # At most 12 of the 16 samples of each macroblock, so that something of the picture is left.
+    crop_x, crop_y = st.integers(0, 3 * (width + 1)), st.integers(0, 3 * (height + 1))
+    depth = draw(st.integers(0, 6)) if high else 0
+    twelve = st.integers(0, 12)
     return SequenceParameterSet(
         profile_idc=profile,
         constraint_set_flags=draw(st.integers(0, 63)) << 2,
@@ -114,8 +117,8 @@ def sequence_parameter_sets(draw: Draw) -> SequenceParameterSet:
         seq_parameter_set_id=draw(st.integers(0, 31)),
         chroma_format_idc=chroma,
         separate_colour_plane_flag=draw(flags) if chroma == 3 else 0,
-        bit_depth_luma_minus8=draw(six) if high else 0,
-        bit_depth_chroma_minus8=draw(six) if high else 0,
+        bit_depth_luma_minus8=depth,
+        bit_depth_chroma_minus8=depth,
         qpprime_y_zero_transform_bypass_flag=draw(flags) if high else 0,
         scaling_lists=draw(_scaling_lists(12 if chroma == 3 else 8)) if high else None,
         log2_max_frame_num_minus4=draw(twelve),
@@ -127,15 +130,15 @@ def sequence_parameter_sets(draw: Draw) -> SequenceParameterSet:
         offset_for_ref_frame=tuple(draw(st.lists(offsets, max_size=4))) if order == 1 else (),
         max_num_ref_frames=draw(st.integers(0, 16)),
         gaps_in_frame_num_value_allowed_flag=draw(flags),
-        pic_width_in_mbs_minus1=draw(st.integers(0, 200)),
-        pic_height_in_map_units_minus1=draw(st.integers(0, 200)),
+        pic_width_in_mbs_minus1=width,
+        pic_height_in_map_units_minus1=height,
         frame_mbs_only_flag=frames_only,
         mb_adaptive_frame_field_flag=0 if frames_only else draw(flags),
-        direct_8x8_inference_flag=draw(flags),
-        frame_crop_left_offset=draw(crop),
-        frame_crop_right_offset=draw(crop),
-        frame_crop_top_offset=draw(crop),
-        frame_crop_bottom_offset=draw(crop),
+        direct_8x8_inference_flag=draw(flags) if frames_only else 1,
+        frame_crop_left_offset=draw(crop_x),
+        frame_crop_right_offset=draw(crop_x),
+        frame_crop_top_offset=draw(crop_y),
+        frame_crop_bottom_offset=draw(crop_y),
         vui=draw(st.none() | vuis()),
     )
 
@@ -189,8 +192,8 @@ def picture_parameter_sets(draw: Draw) -> PictureParameterSet:
     )
 
 
-def _operations() -> st.SearchStrategy[tuple[tuple[int, ...], ...]]:
-    difference, number = st.integers(0, 60000), st.integers(0, 31)
+def _operations(field: int) -> st.SearchStrategy[tuple[tuple[int, ...], ...]]:
+    difference, number = st.integers(0, 60000), st.integers(0, 31 if field else 15)
     index = st.integers(0, 15)
     one = st.one_of(
         st.tuples(st.just(1), difference),
@@ -221,8 +224,10 @@ def _weights(draw: Draw, chroma: bool, l0: int, l1: int) -> PredWeightTable:
     )
 
 
-def _commands(entries: int) -> st.SearchStrategy[tuple[tuple[int, int], ...] | None]:
-    short = st.tuples(st.integers(0, 1), st.integers(0, 60000))
+def _commands(
+    entries: int, max_pic_num: int
+) -> st.SearchStrategy[tuple[tuple[int, int], ...] | None]:
+    short = st.tuples(st.integers(0, 1), st.integers(0, max_pic_num - 1))
     long = st.tuples(st.just(2), st.integers(0, 31))
     return st.none() | st.lists(short | long, max_size=entries).map(tuple)
 
@@ -255,6 +260,7 @@ def slice_headers(draw: Draw) -> SliceHeader:
     deblocking = draw(st.integers(0, 2)) if pps.deblocking_filter_control_present_flag else 0
     filtered = pps.deblocking_filter_control_present_flag and deblocking != 1
     cycle_bits = change_cycle_bits(sps, pps)
+    most = sps.max_frame_num << field  # MaxPicNum
     return SliceHeader(
         sps=sps,
         pps=pps,
@@ -285,13 +291,13 @@ def slice_headers(draw: Draw) -> SliceHeader:
         num_ref_idx_active_override_flag=override,
         num_ref_idx_l0_active_minus1=l0,
         num_ref_idx_l1_active_minus1=l1,
-        ref_pic_list_modification_l0=draw(_commands(l0 + 1)) if inter else None,
-        ref_pic_list_modification_l1=draw(_commands(l1 + 1)) if kind == B else None,
+        ref_pic_list_modification_l0=draw(_commands(l0 + 1, most)) if inter else None,
+        ref_pic_list_modification_l1=draw(_commands(l1 + 1, most)) if kind == B else None,
         pred_weight_table=table,
         no_output_of_prior_pics_flag=draw(flags) if idr else 0,
         long_term_reference_flag=draw(flags) if idr else 0,
         adaptive_ref_pic_marking_mode_flag=adaptive,
-        memory_management_control_operations=draw(_operations()) if adaptive else (),
+        memory_management_control_operations=draw(_operations(field)) if adaptive else (),
         cabac_init_idc=(draw(st.integers(0, 2)) if pps.entropy_coding_mode_flag and inter else 0),
         slice_qp_delta=draw(st.integers(-init_qp - 6 * sps.bit_depth_luma_minus8, 51 - init_qp)),
         sp_for_switch_flag=draw(flags) if kind == SP else 0,

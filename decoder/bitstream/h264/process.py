@@ -94,7 +94,8 @@ class DecodingProcess:
         due = _distance(frame_num, self._prev_ref_frame_num, modulus, modulus)
         if held is not None and not held.is_reference and min(due, most) != gap:
             held.droppable = False
-        if due and held is not None and not header.sps.gaps_in_frame_num_value_allowed_flag:
+        allowed = header.sps.gaps_in_frame_num_value_allowed_flag
+        if (due or gap) and held is not None and not allowed:
             self._damage = self._damage or LOSS
         return gap
 

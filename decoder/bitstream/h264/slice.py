@@ -170,6 +170,7 @@ class SliceHeader:
             num_ref_idx_l0 = pps.num_ref_idx_l0_default_active_minus1
             override = flag("num_ref_idx_active_override_flag")
             high = 31 if field_pic_flag else 15
+            max_pic_num = sps.max_frame_num << field_pic_flag
             if override:
                 num_ref_idx_l0 = ue("num_ref_idx_l0_active_minus1", high)
                 if kind == B:
@@ -177,9 +178,9 @@ class SliceHeader:
             elif num_ref_idx_l0 > high or num_ref_idx_l1 > high:
                 raise out_of_range("num_ref_idx_active_override_flag", 0, 1, 1)
             if flag("ref_pic_list_modification_flag_l0"):
-                modification_l0 = _read_modification(r, num_ref_idx_l0)
+                modification_l0 = _read_modification(r, num_ref_idx_l0, max_pic_num)
             if kind == B and flag("ref_pic_list_modification_flag_l1"):
-                modification_l1 = _read_modification(r, num_ref_idx_l1)
+                modification_l1 = _read_modification(r, num_ref_idx_l1, max_pic_num)
             if pps.weighted_bipred_idc == 1 if kind == B else pps.weighted_pred_flag:
                 pred_weight_table = PredWeightTable.read(
                     r, sps.chroma_array_type != 0, num_ref_idx_l0 + 1, num_ref_idx_l1 + 1
@@ -194,7 +195,7 @@ class SliceHeader:
             else:
                 adaptive = flag("adaptive_ref_pic_marking_mode_flag")
                 if adaptive:
-                    operations = _read_marking(r)
+                    operations = _read_marking(r, 31 if field_pic_flag else 15)
 
         cabac_init_idc = 0
         if pps.entropy_coding_mode_flag and kind not in (I, SI):
@@ -258,7 +259,9 @@ class SliceHeader:
         )
 
 
-def _read_modification(r: BitReader, num_ref_idx_active_minus1: int) -> tuple[tuple[int, int], ...]:
+def _read_modification(
+    r: BitReader, num_ref_idx_active_minus1: int, max_pic_num: int
+) -> tuple[tuple[int, int], ...]:
     """The loop of ref_pic_list_modification (7.3.3.1): at most one command per list entry."""
     commands: list[tuple[int, int]] = []
     while True:
@@ -273,10 +276,10 @@ def _read_modification(r: BitReader, num_ref_idx_active_minus1: int) -> tuple[tu
         if idc == 2:
             commands.append((2, r.ue("long_term_pic_num", 31)))
         else:
-            commands.append((idc, r.ue("abs_diff_pic_num_minus1", _MAX_PIC_NUM - 1)))
+            commands.append((idc, r.ue("abs_diff_pic_num_minus1", max_pic_num - 1)))
 
 
-def _read_marking(r: BitReader) -> tuple[tuple[int, ...], ...]:
+def _read_marking(r: BitReader, highest_long: int) -> tuple[tuple[int, ...], ...]:
     """The loop of dec_ref_pic_marking (7.3.3.3)."""
     operations: list[tuple[int, ...]] = []
     while True:
@@ -291,7 +294,7 @@ def _read_marking(r: BitReader) -> tuple[tuple[int, ...], ...]:
             difference = r.ue("difference_of_pic_nums_minus1", _MAX_PIC_NUM - 1)
             operations.append((1, difference))
         elif operation == 2:
-            operations.append((2, r.ue("long_term_pic_num", 31)))
+            operations.append((2, r.ue("long_term_pic_num", highest_long)))
         elif operation == 3:
             difference = r.ue("difference_of_pic_nums_minus1", _MAX_PIC_NUM - 1)
             operations.append((3, difference, r.ue("long_term_frame_idx", 15)))

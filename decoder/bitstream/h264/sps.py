@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decoder.bitstream.bits import BitReader, out_of_range
 from decoder.bitstream.h264.vui import VuiParameters
 from decoder.bitstream.nal import unescape
+from decoder.errors import InvalidSyntax
 
 NAL_SPS = 7
 # Bounds that no level comes near; they keep products of declared sizes small
@@ -137,12 +138,23 @@ class SequenceParameterSet:
         if not frame_mbs_only_flag:
             mb_adaptive_frame_field_flag = r.flag("mb_adaptive_frame_field_flag")
         direct_8x8_inference_flag = r.flag("direct_8x8_inference_flag")
+        if not frame_mbs_only_flag and not direct_8x8_inference_flag:
+            raise out_of_range("direct_8x8_inference_flag", 0, 1, 1)  # as decoders do
+        if bit_depth_luma_minus8 != bit_depth_chroma_minus8:
+            raise InvalidSyntax("bit_depth_chroma_minus8: not that of luma; decoders refuse it")
         left = right = top = bottom = 0
         if r.flag("frame_cropping_flag"):
             left = r.ue("frame_crop_left_offset", 16 * MAX_SIZE_IN_MBS)
             right = r.ue("frame_crop_right_offset", 16 * MAX_SIZE_IN_MBS)
             top = r.ue("frame_crop_top_offset", 16 * MAX_SIZE_IN_MBS)
             bottom = r.ue("frame_crop_bottom_offset", 16 * MAX_SIZE_IN_MBS)
+        unit_x = 2 if chroma_format_idc in (1, 2) else 1
+        unit_y = (2 if chroma_format_idc == 1 else 1) * (2 - frame_mbs_only_flag)
+        height = 16 * (pic_height_in_map_units_minus1 + 1) * (2 - frame_mbs_only_flag)
+        if (left + right) * unit_x >= 16 * (pic_width_in_mbs_minus1 + 1) or (
+            top + bottom
+        ) * unit_y >= height:
+            raise InvalidSyntax("frame_crop offsets: nothing of the picture is left")
         vui = VuiParameters.read(r) if r.flag("vui_parameters_present_flag") else None
         return cls(
             profile_idc=profile_idc,

@@ -277,6 +277,8 @@ class PictureStream:
         """What is known once a frame or field has started: output, and its replacements."""
         output = self.output
         restriction = header.sps.vui.bitstream_restriction if header.sps.vui else None
+        if coded.index and restriction and restriction.max_num_reorder_frames > output.delay:
+            self._give_up("the declared reordering delay grows in the middle")
         output.declare(restriction.max_num_reorder_frames if restriction else None)
         output.start(
             coded.index,
