@@ -12,8 +12,9 @@ def closure(graph: ReferenceGraph, targets: Iterable[int]) -> set[int]:
 
     Costs time in proportion to the closure, not to the stream.
     """
-    offsets = graph.offsets
-    references = graph.references
+    # Single numbers come out of a memoryview faster than out of an array.
+    offsets = graph.offsets.data
+    references = graph.references.data
     found = set(targets)
     pending = list(found)
     while pending:

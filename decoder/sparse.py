@@ -45,12 +45,13 @@ class _Shown:
         self._known = 0  # so many have come out, all that were decoded first
         self._held: deque[tuple[int, av.VideoFrame]] = deque()
 
-    def add(self, picture: int, frame: av.VideoFrame) -> None:
-        """A picture came out, and is not damaged."""
+    def add(self, picture: int, frame: av.VideoFrame | None) -> None:
+        """A picture came out, and is not damaged; None where nobody wants to see it."""
         place = self._place.get(picture)
         if place is None:
             return
-        self._held.append((picture, frame))
+        if frame is not None:
+            self._held.append((picture, frame))
         self._out[place] = True
         while self._known < len(self._out) and self._out[self._known]:
             self._known += 1
@@ -111,17 +112,12 @@ class SparseDecoder:
         self._counters.dropped += run.dropped
         pictures = self._feed.graph.packet_pictures
         shown = _Shown(self._real(run))
-        wanted = set(run.targets)
         clean = False
         try:
-            for frame in self._frames(run):
-                ordinal = frame.pts
-                if ordinal is None or ordinal == _BEFORE:
-                    continue
+            for ordinal, frame in self._frames(run):
                 shown.add(int(pictures[ordinal]), frame)
-                for picture, sound in shown.take():
-                    if picture in wanted:
-                        yield picture, sound
+                frame = None
+                yield from shown.take()
             if shown.missing is not None:
                 raise Alarm(f"picture {shown.missing} did not come out of the decoder")
             clean = True
@@ -149,19 +145,34 @@ class SparseDecoder:
             self._media.close()
             self._media = None
 
-    def _frames(self, run: Run) -> Iterator[av.VideoFrame]:
-        """Whatever comes out, timestamps being ordinals of packets."""
+    def _frames(self, run: Run) -> Iterator[tuple[int, av.VideoFrame | None]]:
+        """(ordinal of its packet, frame) of whatever comes out; None for one that is no target.
+
+        A frame is let go before the next packet is decoded: its memory is taken for that picture
+        then, and is still in the processor's caches.
+        """
         state_only = {item.packet for item in run.items if item.feed is Feed.STATE_ONLY}
+        graph = self._feed.graph
+        wanted = {packet for picture in run.targets for packet in graph.packets_of(picture)}
         for ordinal, data in self._stream(run):
             packet = None
             if data is not None:
                 packet = av.Packet(data)
                 packet.pts = packet.dts = ordinal
-            for frame in self._decode(packet):
+            frames = self._decode(packet)
+            while frames:
+                frame = frames.pop(0)
+                shown = frame.pts
+                if shown is None or shown == _BEFORE:
+                    continue
                 # What a state-only picture shows is nobody's picture, whole or not.
-                if frame.is_corrupt and frame.pts != _BEFORE and frame.pts not in state_only:
-                    raise Alarm(f"the picture in packet {frame.pts} came out damaged")
-                yield frame
+                if frame.is_corrupt and shown not in state_only:
+                    raise Alarm(f"the picture in packet {shown} came out damaged")
+                if shown in wanted:
+                    yield shown, frame
+                else:
+                    yield shown, None
+                del frame
 
     def _decode(self, packet: av.Packet | None) -> list[av.VideoFrame]:  # type: ignore[type-arg]
         assert self._media is not None
