@@ -31,7 +31,7 @@ NUMPY = "/env/lib/python3.11/site-packages/numpy/_core/shape_base.py"
         ("/home/me/decoder/pixels.py", "array", "convert"),
         ("/home/me/decoder/pixels.py", "hash", "check"),
         ("/home/me/decoder/reader.py", "read", "other"),
-        ("/work/elsewhere/plan.py", "plan", "other"),
+        ("/home/me/elsewhere/plan.py", "plan", "other"),
     ],
 )
 def test_functions_are_sorted_into_stages(file: str, function: str, stage: str) -> None:
