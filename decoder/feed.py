@@ -5,6 +5,7 @@ Pure, and made once, when the source is indexed from its headers.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,9 @@ _GRAPH_ARRAYS = (
     "packets",
     "packet_pictures",
     "carriers",
+    "segments",
+    "counts",
+    "moduli",
 )
 
 
@@ -64,16 +68,19 @@ class Ragged:
             raise KeyError(key)
         return self._at(place)
 
-    def before(self, key: int) -> bytes:
-        """The string of the greatest number below ``key``; empty where there is none."""
-        place = int(np.searchsorted(self.keys, key)) - 1
+    def place(self, key: int) -> int:
+        """The place of the greatest number up to ``key``; -1 where there is none."""
+        return bisect_right(self.keys.data, key) - 1
+
+    def at(self, place: int) -> bytes:
+        """The string in a place; empty for -1."""
         return self._at(place) if place >= 0 else b""
 
     def _at(self, place: int) -> bytes:
         return self.data[self.offsets[place] : self.offsets[place + 1]].tobytes()
 
 
-_RAGGED = ("heads", "state_only", "carried", "preambles")
+_RAGGED = ("heads", "prelude", "state_only", "preambles", "spans")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,19 +89,21 @@ class FeedTable:
 
     Attributes:
         graph: see `decoder.graph`.
-        heads: by ordinal of a packet: what goes before the first packet of a run that starts
-            behind it.
+        heads: by ordinal of a packet: the parameter sets in force behind it, where they change.
+        prelude: by 0: what follows them where a run starts.
         state_only: by ordinal of a packet: what is fed in its place.
-        carried: by ordinal of a packet: its parameter sets, to hand on when it is not fed.
         preambles: by decode index of a picture: packets that rebuild the picture buffer as it is
             before it (MessagePack, a list of byte strings).
+        spans: by decode index of a picture that shares its packet with others: where its bytes
+            lie there (MessagePack, a list of offset and size).
     """
 
     graph: ReferenceGraph
     heads: Ragged
+    prelude: Ragged
     state_only: Ragged
-    carried: Ragged
     preambles: Ragged
+    spans: Ragged
 
     @classmethod
     def of(
@@ -102,6 +111,7 @@ class FeedTable:
         pictures: Sequence[Picture],
         packets: Sequence[PacketFacts],
         heads: Iterable[tuple[int, bytes]],
+        prelude: bytes,
     ) -> FeedTable:
         """From what a codec's parser makes of a stream, in decode order."""
         replacements = sorted(
@@ -113,12 +123,17 @@ class FeedTable:
         return cls(
             ReferenceGraph.from_pictures(pictures, packets),
             Ragged.of(heads),
+            Ragged.of([(0, prelude)]),
             Ragged.of(replacements),
-            Ragged.of((n, p.parameter_sets) for n, p in enumerate(packets) if p.parameter_sets),
             Ragged.of(
                 (n, msgspec.msgpack.encode(picture.preamble))
                 for n, picture in enumerate(pictures)
                 if picture.preamble
+            ),
+            Ragged.of(
+                (n, msgspec.msgpack.encode(picture.spans))
+                for n, picture in enumerate(pictures)
+                if picture.spans is not None
             ),
         )
 
@@ -128,6 +143,16 @@ class FeedTable:
             return msgspec.msgpack.decode(self.preambles.get(picture), type=list[bytes])
         except KeyError:
             return []
+
+    def own(self, picture: int, packet: bytes) -> bytes:
+        """What of the bytes of its packet is the picture's."""
+        if not len(self.spans.keys):
+            return packet
+        try:
+            spans = msgspec.msgpack.decode(self.spans.get(picture), type=list[tuple[int, int]])
+        except KeyError:
+            return packet
+        return b"".join(packet[offset : offset + size] for offset, size in spans)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything but the reasons in `graph.unsafe`, by name; `from_arrays` undoes it."""

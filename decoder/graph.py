@@ -23,6 +23,10 @@ REPLACEABLE = 8
 """There is a state-only form."""
 DROPPABLE = 16
 """May be left out without a trace."""
+HIDDEN = 32
+"""Does not come out of a decoder."""
+ANCHORS = 64
+"""The picture order count of later pictures is told from its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +46,15 @@ class ReferenceGraph:
     """[pictures + 1]."""
     packets: npt.NDArray[np.int32]
     packet_pictures: npt.NDArray[np.int32]
-    """[packets]: the picture a packet belongs to, or NO_PICTURE."""
+    """[packets]: the picture that comes out of a packet, or NO_PICTURE."""
     carriers: npt.NDArray[np.int32]
-    """Ordinals of the packets that hold parameter sets, ascending."""
+    """Ordinals of the packets that hold new parameter sets, ascending."""
+    segments: npt.NDArray[np.int32]
+    """[pictures], ascending: between different ones a decoder is flushed."""
+    counts: npt.NDArray[np.int32]
+    """[pictures]: picture order count, where ``moduli`` is not 0."""
+    moduli: npt.NDArray[np.int32]
+    """[pictures]: what a decoder knows the picture order count modulo, or 0."""
     unsafe: dict[int, str] = field(default_factory=dict)
     """Decode index -> reason why it cannot be planned."""
     stateful: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
@@ -78,23 +88,29 @@ class ReferenceGraph:
         references: list[int] = []
         carried_by: list[int] = []
         traits: list[int] = []
+        order: list[tuple[int, int, int]] = []
         unsafe: dict[int, str] = {}
         carriers = []
-        count = 0
-        for count, facts in enumerate(packets, 1):
+        ordinal = -1
+        for ordinal, facts in enumerate(packets):
             if facts.parameter_sets:
-                carriers.append(count - 1)
-        packet_pictures = np.full(count, NO_PICTURE, np.int32)
+                carriers.append(ordinal)
+        packet_pictures = np.full(ordinal + 1, NO_PICTURE, np.int32)
         for index, picture in enumerate(pictures):
             references.extend(picture.references)
             offsets.append(len(references))
             carried_by.extend(picture.packets)
             packet_offsets.append(len(carried_by))
-            for packet in picture.packets:
-                packet_pictures[packet] = index
+            if picture.visible:
+                for packet in picture.packets:
+                    packet_pictures[packet] = index
             traits.append(_traits(picture))
+            count = picture.order[1] if picture.modulus else 0
+            order.append((picture.segment, count, picture.modulus))
             if picture.unsafe is not None:
                 unsafe[index] = picture.unsafe
+        columns = np.ascontiguousarray(np.array(order, np.int32).reshape(-1, 3).T)
+        segments, counts, moduli = columns
         return cls.from_arrays(
             np.asarray(offsets, np.int64),
             np.asarray(references, np.int32),
@@ -103,6 +119,9 @@ class ReferenceGraph:
             np.asarray(carried_by, np.int32),
             packet_pictures,
             np.asarray(carriers, np.int32),
+            segments,
+            counts,
+            moduli,
             unsafe,
         )
 
@@ -116,6 +135,9 @@ class ReferenceGraph:
         packets: npt.NDArray[np.int32],
         packet_pictures: npt.NDArray[np.int32],
         carriers: npt.NDArray[np.int32],
+        segments: npt.NDArray[np.int32],
+        counts: npt.NDArray[np.int32],
+        moduli: npt.NDArray[np.int32],
         unsafe: dict[int, str],
     ) -> ReferenceGraph:
         """The graph from stored arrays; what can be computed from them is."""
@@ -126,7 +148,7 @@ class ReferenceGraph:
         starts = np.flatnonzero(traits & (RAP | PREAMBLE)).astype(np.int32)
         return cls(
             offsets, references, traits, packet_offsets, packets, packet_pictures, carriers,
-            unsafe, stateful, fixed, starts,
+            segments, counts, moduli, unsafe, stateful, fixed, starts,
         )  # fmt: skip
 
 
@@ -140,4 +162,8 @@ def _traits(picture: Picture) -> int:
         traits |= REPLACEABLE
     if picture.droppable:
         traits |= DROPPABLE
+    if not picture.visible:
+        traits |= HIDDEN
+    if picture.anchors:
+        traits |= ANCHORS
     return traits

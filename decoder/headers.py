@@ -74,7 +74,8 @@ def index_by_headers(
     ]
     if not shown:
         raise FallBack("no picture is shown by the headers")
-    feed = FeedTable.of(parsed.pictures, parsed.parser.packets, parsed.parser.heads())
+    parser = parsed.parser
+    feed = FeedTable.of(parsed.pictures, parser.packets, parser.heads(), parser.prelude)
     _check_safe(feed, shown)
     frames = _frame_table(parsed.pictures, shown)
     geometries = _geometries(source, parsed, frames, feed, shown, rotate, stop)

@@ -2,7 +2,9 @@
 
 Pure. A plan consists of runs. Each starts at a random access point (or behind a preamble) with a
 flushed decoder, and feeds packets in decode order: the closure of its targets as it is, other
-pictures that keep the decoder's state in their state-only form, nothing of the rest.
+pictures that keep the decoder's state in their state-only form, nothing of the rest. Where a
+decoder tells the order of a picture from one that it was fed before, no gap is wide enough to
+mislead it.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from enum import Enum
 import numpy as np
 
 from decoder.closure import closure, reason_against
-from decoder.graph import DROPPABLE, NO_PICTURE, RAP, REPLACEABLE, ReferenceGraph
+from decoder.graph import ANCHORS, DROPPABLE, HIDDEN, NO_PICTURE, RAP, REPLACEABLE, ReferenceGraph
 
 REAL_COST = 1.0
 STATE_ONLY_COST = 0.15
@@ -25,15 +27,17 @@ class Feed(Enum):
 
     REAL = "real"
     STATE_ONLY = "state-only"
+    BRIDGE = "bridge"
+    """As it is, for its place in the order alone: what it may read has not been fed."""
 
 
 @dataclass(frozen=True, slots=True)
 class FeedItem:
-    """One packet to send; ``carried`` are dropped packets whose parameter sets go before it."""
+    """One packet to send, for the sake of those of its pictures that are named."""
 
     packet: int
     feed: Feed
-    carried: tuple[int, ...] = ()
+    pictures: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ class Run:
     """What one flushed decoder is given."""
 
     start: int
-    """Decode index of the first picture."""
+    """Decode index of the picture that decoding starts from."""
     preamble: bool
     """The picture at ``start`` is no RAP; its preamble goes first."""
     items: tuple[FeedItem, ...]
@@ -49,7 +53,7 @@ class Run:
     targets: tuple[int, ...]
     """Decode indexes wanted of the output, ascending."""
     real: int
-    """Pictures reconstructed."""
+    """Pictures reconstructed, bridges among them."""
     state_only: int
     """Pictures sent in their state-only form."""
     dropped: int
@@ -137,7 +141,7 @@ def plan(graph: ReferenceGraph, targets: Iterable[int]) -> Plan:
             reason = reason or problem or f"picture {target}: no place to start decoding before it"
             continue
         parts.append(_Part(start, needed, [target]))
-    runs = [_run(graph, part) for part in _merged(graph, parts)]
+    runs = [_run(graph, run) for part in _merged(graph, parts) for run in _inferable(graph, part)]
     if refused:
         runs.insert(0, _everything(graph, refused, reason))
     return Plan(tuple(runs))
@@ -150,6 +154,7 @@ class _Part:
     start: int
     needed: set[int]
     targets: list[int]
+    bridges: frozenset[int] = frozenset()
 
 
 def _start_for(graph: ReferenceGraph, needed: set[int]) -> int:
@@ -195,63 +200,121 @@ def _merged(graph: ReferenceGraph, parts: list[_Part]) -> list[_Part]:
     return done
 
 
+def _inferable(graph: ReferenceGraph, part: _Part) -> list[_Part]:
+    """``part`` in pieces and with bridges, so that no picture's order count is told wrongly.
+
+    A decoder knows counts modulo a number and takes the nearest one to that of the last anchor fed
+    (H.265, 8.3.1). After too wide a gap it is flushed, where nothing later reads anything earlier:
+    counts start anew. Elsewhere the anchors in the gap are fed, as in the whole stream.
+    """
+    if not graph.moduli[part.start]:
+        return [part]
+    pieces = []
+    waiting = sorted(part.needed)
+    while waiting:
+        end = len(waiting)
+        bridges: set[int] = set()
+        anchor: int | None = waiting[0]
+        if not graph.traits[waiting[0]] & ANCHORS:
+            anchor = _anchor_before(graph, waiting[0])
+            if anchor is not None and end > 1:
+                bridges.add(anchor)
+        for place, picture in enumerate(waiting[1:], 1):
+            if anchor is not None and not _is_near(graph, anchor, picture):
+                if _independent(graph, waiting[place:]):
+                    end = place
+                    break
+                gap = graph.traits[anchor + 1 : picture] & ANCHORS
+                bridges.update((anchor + 1 + np.flatnonzero(gap)).tolist())
+            if graph.traits[picture] & ANCHORS:
+                anchor = picture
+        needed = set(waiting[:end])
+        targets = [target for target in part.targets if target in needed]
+        bridges -= needed
+        start = min(needed | bridges)
+        pieces.append(_Part(start, needed, targets, frozenset(bridges)))
+        waiting = waiting[end:]
+    return pieces
+
+
+def _is_near(graph: ReferenceGraph, anchor: int, picture: int) -> bool:
+    """Whether the count of ``picture`` is told rightly from that of ``anchor``."""
+    half = int(graph.moduli[picture]) // 2
+    return -half < int(graph.counts[picture]) - int(graph.counts[anchor]) <= half
+
+
+def _independent(graph: ReferenceGraph, pictures: list[int]) -> bool:
+    """Whether none of ``pictures``, which ascend, reads one before the first."""
+    return all(min(graph.references_of(k), default=k) >= pictures[0] for k in pictures)
+
+
+def _anchor_before(graph: ReferenceGraph, picture: int) -> int | None:
+    first = int(np.searchsorted(graph.segments, graph.segments[picture]))
+    anchors = np.flatnonzero(graph.traits[first:picture] & ANCHORS)
+    return first + int(anchors[-1]) if len(anchors) else None
+
+
 def _run(graph: ReferenceGraph, part: _Part) -> Run:
     start = part.start
-    last = max(part.needed)
-    traits = graph.traits
+    end = max(part.needed) + 1
+    low, high = graph.packet_offsets[start], graph.packet_offsets[end]
+    packets = graph.packets[low:high].tolist()
+    ends = (graph.packet_offsets[start + 1 : end + 1] - low).tolist()
     items: list[FeedItem] = []
-    real = state_only = dropped = 0
-    first_packet = graph.packets_of(start)[0]
-    end_packet = graph.packets_of(last)[-1]
-    low, high = np.searchsorted(graph.carriers, (first_packet, end_packet + 1)).tolist()
-    carriers = graph.carriers[low:high].tolist()
-    waiting = 0
-    for picture in range(start, last + 1):
+    real = state_only = dropped = place = 0
+    for picture, traits in enumerate(graph.traits[start:end].tolist(), start):
+        mine = packets[place : ends[picture - start]]
+        place = ends[picture - start]
         if picture in part.needed:
             feed = Feed.REAL
             real += 1
-        elif traits[picture] & DROPPABLE:
+        elif picture in part.bridges:
+            feed = Feed.BRIDGE
+            real += 1
+        elif traits & DROPPABLE:
             dropped += 1
             continue
-        elif traits[picture] & REPLACEABLE:
+        elif traits & REPLACEABLE:
             feed = Feed.STATE_ONLY
             state_only += 1
         else:
             feed = Feed.REAL
             real += 1
-        for packet in graph.packets_of(picture):
-            carried: list[int] = []
-            while waiting < len(carriers) and carriers[waiting] <= packet:
-                if carriers[waiting] < packet or feed is Feed.STATE_ONLY:
-                    carried.append(carriers[waiting])
-                waiting += 1
-            items.append(FeedItem(packet, feed, tuple(carried)))
+        for packet in mine:
+            pictures: tuple[int, ...] = (picture,)
+            if items and items[-1].packet == packet:
+                pictures = (*items.pop().pictures, picture)
+            items.append(FeedItem(packet, feed, pictures))
     return Run(
-        start, not traits[start] & RAP, tuple(items), tuple(sorted(part.targets)),
+        start, not graph.traits[start] & RAP, tuple(items), tuple(sorted(part.targets)),
         real, state_only, dropped, None,
     )  # fmt: skip
 
 
 def walk(graph: ReferenceGraph, target: int) -> Run | None:
-    """Everything of the segment of ``target`` (a decode index), in order; None without a segment.
+    """Everything of the stretch of ``target`` (a decode index), in order; None without one.
 
-    A segment runs from one random access point to the next: all that is fed comes out, and all of
-    it is a target.
+    A stretch runs from one random access point to the next, or to where the decoder is to be
+    flushed: all that is fed comes out, and all of it that is not hidden is a target.
     """
     points = np.flatnonzero(graph.traits & RAP)
     place = int(np.searchsorted(points, target, side="right")) - 1
     if place < 0:
         return None
     start = int(points[place])
-    end = int(points[place + 1]) if place + 1 < len(points) else len(graph)
-    low, high = graph.packet_offsets[start], graph.packet_offsets[end]
-    items = tuple(FeedItem(packet, Feed.REAL) for packet in graph.packets[low:high].tolist())
-    return Run(start, False, items, tuple(range(start, end)), end - start, 0, 0, None)
+    end = int(np.searchsorted(graph.segments, graph.segments[start], side="right"))
+    if target >= end:
+        return None
+    if place + 1 < len(points):
+        end = min(end, int(points[place + 1]))
+    run = _run(graph, _Part(start, set(range(start, end)), []))
+    visible = np.flatnonzero((graph.traits[start:end] & HIDDEN) == 0) + start
+    return replace(run, targets=tuple(visible.tolist()))
 
 
 def whole(packets: int, targets: Sequence[int], reason: str) -> Plan:
     """The plan for a stream of so many ``packets`` of which only its ``targets`` are known."""
-    items = tuple(FeedItem(packet, Feed.REAL) for packet in range(packets))
+    items = tuple(FeedItem(packet, Feed.REAL, ()) for packet in range(packets))
     return Plan((Run(0, False, items, tuple(targets), packets, 0, 0, reason),) if targets else ())
 
 

@@ -7,11 +7,13 @@ from collections import deque
 from collections.abc import Iterator
 
 import av
+import numpy as np
 
 from decoder.corpus import Source
 from decoder.counters import Counters
 from decoder.errors import Stopped
 from decoder.feed import FeedTable
+from decoder.graph import HIDDEN
 from decoder.index import SourceIndex
 from decoder.media import Media
 from decoder.packets import PacketReader
@@ -36,6 +38,9 @@ class _Shown:
 
     Damage is reported with the picture that has it; what reads that picture may be shown earlier,
     and says nothing.
+
+    Args:
+        real: the pictures that are to come out, in decode order.
     """
 
     def __init__(self, real: list[int]) -> None:
@@ -91,6 +96,7 @@ class SparseDecoder:
         self._feed = feed
         self._counters = counters
         self._stop = stop
+        self._carriers = frozenset(feed.graph.carriers.tolist())
         self._packets = PacketReader(source, index, counters, stop)
         self._media: Media | None = None
 
@@ -111,7 +117,7 @@ class SparseDecoder:
         self._counters.state_only += run.state_only
         self._counters.dropped += run.dropped
         pictures = self._feed.graph.packet_pictures
-        shown = _Shown(self._real(run))
+        shown = _Shown(self._visible(run))
         clean = False
         try:
             for ordinal, frame in self._frames(run):
@@ -129,11 +135,13 @@ class SparseDecoder:
             else:
                 self._drop()
 
-    def _real(self, run: Run) -> list[int]:
-        """The pictures that are reconstructed, in decode order."""
-        pictures = self._feed.graph.packet_pictures
-        real = [item.packet for item in run.items if item.feed is Feed.REAL]
-        return list(dict.fromkeys(pictures[real].tolist()))
+    def _visible(self, run: Run) -> list[int]:
+        """The pictures that are reconstructed and come out, in decode order."""
+        real = (p for item in run.items if item.feed is Feed.REAL for p in item.pictures)
+        pictures = np.fromiter(dict.fromkeys(real), np.int64)
+        hidden = self._feed.graph.traits[pictures] & HIDDEN
+        visible: list[int] = pictures[hidden == 0].tolist()
+        return visible
 
     def close(self) -> None:
         """Closes the file."""
@@ -151,7 +159,7 @@ class SparseDecoder:
         A frame is let go before the next packet is decoded: its memory is taken for that picture
         then, and is still in the processor's caches.
         """
-        state_only = {item.packet for item in run.items if item.feed is Feed.STATE_ONLY}
+        helping = {item.packet for item in run.items if item.feed is not Feed.REAL}
         graph = self._feed.graph
         wanted = {packet for picture in run.targets for packet in graph.packets_of(picture)}
         for ordinal, data in self._stream(run):
@@ -165,8 +173,8 @@ class SparseDecoder:
                 shown = frame.pts
                 if shown is None or shown == _BEFORE:
                     continue
-                # What a state-only picture shows is nobody's picture, whole or not.
-                if frame.is_corrupt and shown not in state_only:
+                # What a state-only picture or a bridge shows is nobody's picture, whole or not.
+                if frame.is_corrupt and shown not in helping:
                     raise Alarm(f"the picture in packet {shown} came out damaged")
                 if shown in wanted:
                     yield shown, frame
@@ -184,8 +192,8 @@ class SparseDecoder:
     def _stream(self, run: Run) -> Iterator[tuple[int, bytes | None]]:
         """(timestamp, bytes) of each packet to send, and (`_BEFORE`, None) for the end."""
         feed = self._feed
-        graph = feed.graph
-        head = feed.heads.before(graph.packets_of(run.start)[0])
+        known = feed.heads.place(run.items[0].packet - 1)
+        head = feed.heads.at(known) + feed.prelude.get(0)
         if run.preamble:
             for data in feed.preamble(run.start):
                 yield _BEFORE, head + data
@@ -194,14 +202,20 @@ class SparseDecoder:
         for item in run.items:
             if self._stop is not None and self._stop.is_set():
                 raise Stopped(f"{self._source.path}: not read, decoding is being shut down")
-            carried = b"".join(feed.carried.get(packet) for packet in item.carried)
+            packet = item.packet
+            needed = feed.heads.place(packet - 1)
+            if known != needed:
+                head += feed.heads.at(needed)
+                known = needed
             if item.feed is Feed.STATE_ONLY:
-                data = feed.state_only.get(item.packet)
+                data = feed.state_only.get(packet)
             else:
-                data = self._packets.read(item.packet)
-                picture = int(graph.packet_pictures[item.packet])
-                self._counters.reconstructed += picture != last
-                last = picture
-            yield item.packet, head + carried + data
+                whole = self._packets.read(packet)
+                data = b"".join(feed.own(picture, whole) for picture in item.pictures)
+                if packet in self._carriers:
+                    known = feed.heads.place(packet)
+                self._counters.reconstructed += sum(k != last for k in item.pictures)
+                last = item.pictures[-1]
+            yield packet, head + data
             head = b""
         yield _BEFORE, None

@@ -49,13 +49,30 @@ class Picture:
     configuration: int
     """Pictures of the same number have the same size and sample format."""
 
+    spans: tuple[tuple[int, int], ...] | None = None
+    """(offset, size) of its own bytes in its one packet, which may hold other pictures; such a
+    packet is fed as the spans of those that are needed. None: the whole packet is the picture's."""
+
+    visible: bool = True
+    """It comes out of a decoder that is fed it. At most one picture of a packet is visible."""
+
+    segment: int = 0
+    """Between pictures of different segments a decoder is flushed."""
+
+    modulus: int = 0
+    """A decoder knows the picture order count in ``order`` modulo this, and tells it from that of
+    the last picture fed that ``anchors`` (H.265, 8.3.1: MaxPicOrderCntLsb). 0: it need not."""
+
+    anchors: bool = False
+    """The order of later pictures is told from its own (H.265, 8.3.1: prevTid0Pic)."""
+
 
 @dataclass(frozen=True, slots=True)
 class PacketFacts:
     """What a packet holds besides slices, as far as planning needs to know."""
 
-    parameter_sets: bytes
-    """Parameter sets to hand on when the packet itself is not fed (framed as in the stream)."""
+    parameter_sets: bool
+    """It holds parameter sets other than those in force before it."""
 
     recovery_point: int | None
     """recovery_frame_cnt of a recovery point message in it."""
@@ -88,7 +105,12 @@ class PictureParser(Protocol):
         """A parser to feed everything once more where this one turned out to be set up wrongly."""
 
     def heads(self) -> list[tuple[int, bytes]]:
-        """(ordinal, what to feed first when decoding starts behind that packet), where it changes.
+        """(ordinal, all parameter sets in force behind that packet), where they change.
 
-        Ordinals ascend, from -1.
+        Framed as in the stream; ordinals ascend, from -1. What a decoder has not been told goes
+        before the next packet it is fed.
         """
+
+    @property
+    def prelude(self) -> bytes:
+        """What follows the parameter sets when decoding starts, framed as in the stream."""

@@ -313,15 +313,15 @@ def changing(folder: Path) -> Known:
 def test_parameter_sets_that_are_not_in_force(folder: Path) -> None:
     known = changing(folder)
     heads = known.feed.heads
-    last = heads.before(len(known.index.packets))
-    assert last != heads.before(3)
+    last = heads.at(len(heads.keys) - 1)
+    assert last != heads.at(0)
     others = Ragged.of((int(key), last) for key in heads.keys)
     alarms, wrong, missing = known.read(with_feed(known.index, replace(known.feed, heads=others)))
     assert alarms + wrong > 0
     assert missing == 0
 
 
-def test_no_parameter_sets_carried(folder: Path) -> None:
+def test_new_parameter_sets_not_handed_on(folder: Path) -> None:
     recipe = Recipe(
         "carried", "keyint=60:cabac=0:bframes=3:b-adapt=0:b-pyramid=none:scenecut=0",
         frames=40, container="h264",
@@ -333,8 +333,8 @@ def test_no_parameter_sets_carried(folder: Path) -> None:
     known = Known.of(path)
     assert dropped in known.feed.graph.carriers.tolist()
     assert known.read(known.index) == (0, 0, 0)
-    nothing = Ragged.of((int(key), b"") for key in known.feed.carried.keys)
-    alarms, wrong, _ = known.read(with_feed(known.index, replace(known.feed, carried=nothing)))
+    first = Ragged.of([(-1, known.feed.heads.at(0))])
+    alarms, wrong, _ = known.read(with_feed(known.index, replace(known.feed, heads=first)))
     assert alarms + wrong > 0
 
 

@@ -177,7 +177,7 @@ def _run(extradata: bytes, packets: list[bytes]) -> None:
     if last.fallback is not None:
         return
     assert sorted([*last.shown, *last.hidden]) == list(range(len(pictures)))
-    feed = FeedTable.of(pictures, last.packets, last.heads())
+    feed = FeedTable.of(pictures, last.packets, last.heads(), last.prelude)
     if pictures:
         for target in {0, len(pictures) // 2, len(pictures) - 1}:
             plan(feed.graph, [target]).explain()

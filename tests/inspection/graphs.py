@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from decoder.graph import RAP, ReferenceGraph
+from decoder.graph import RAP
 from decoder.index import SourceIndex
 
 
@@ -16,15 +16,6 @@ def forgetful(index: SourceIndex) -> SourceIndex:
     graph = index.feed.graph
     points = np.flatnonzero(graph.traits & RAP)
     places = np.searchsorted(points, graph.references, side="right") - 1
-    wrong = ReferenceGraph.from_arrays(
-        graph.offsets,
-        points[places].astype(np.int32),
-        graph.traits,
-        graph.packet_offsets,
-        graph.packets,
-        graph.packet_pictures,
-        graph.carriers,
-        graph.unsafe,
-    )
+    wrong = replace(graph, references=points[places].astype(np.int32))
     feed = replace(index.feed, graph=wrong)
     return SourceIndex(index.facts, index.packets, index.frames, index.geometries, feed)

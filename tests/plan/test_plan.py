@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
 from decoder.bitstream.picture import PacketFacts, Picture
 from decoder.closure import closure, reason_against
 from decoder.graph import NO_PICTURE, ReferenceGraph
-from decoder.plan import STATE_ONLY_COST, Feed, Plan, plan
+from decoder.plan import STATE_ONLY_COST, Feed, Plan, plan, walk
 
-NOTHING = PacketFacts(b"", None)
+NOTHING = PacketFacts(False, None)
 
 
 def picture(
@@ -32,7 +33,7 @@ def graph(pictures: list[Picture], carriers: Iterable[int] = ()) -> ReferenceGra
     count = 1 + max(p for made in pictures for p in made.packets)
     facts = [NOTHING] * count
     for carrier in carriers:
-        facts[carrier] = PacketFacts(b"set", None)
+        facts[carrier] = PacketFacts(True, None)
     return ReferenceGraph.from_pictures(pictures, facts)
 
 
@@ -167,20 +168,78 @@ def test_both_packets_of_a_field_pair_are_treated_alike() -> None:
     assert fed(chosen) == [[(0, "r"), (1, "r"), (2, "s"), (3, "s"), (4, "r"), (5, "r")]]
 
 
-def test_parameter_sets_of_packets_not_fed_are_carried() -> None:
-    g = graph(pyramid(), carriers=(0, 2, 3, 4, 8))
-    (run,) = plan(g, [8]).runs
-    carried = {item.packet: item.carried for item in run.items if item.carried}
-    # 2 is state-only, 3 and 4 are dropped; 0 and 8 bring their own
-    assert carried == {2: (2,), 5: (3, 4)}
-
-
-def test_packets_without_a_picture_carry_too() -> None:
+def test_packets_without_a_picture_are_passed_over() -> None:
     pictures = [picture(0, rap=True), picture(1, 0, packets=(2,))]
     g = graph(pictures, carriers=(1,))
     assert g.packet_pictures.tolist() == [0, NO_PICTURE, 1]
-    (run,) = plan(g, [1]).runs
-    assert run.items[1].carried == (1,)
+    assert g.carriers.tolist() == [1]
+    assert fed(plan(g, [1])) == [[(0, "r"), (2, "r")]]
+
+
+def shared(number: int, *references: int, packet: int, visible: bool = True) -> Picture:
+    made = picture(number, *references, rap=not references, packets=(packet,), replaceable=False)
+    return replace(made, droppable=True, visible=visible, spans=((number, 1),))
+
+
+def test_a_packet_is_fed_for_those_of_its_pictures_that_are_needed() -> None:
+    g = graph(
+        [
+            shared(0, packet=0),
+            shared(1, 0, packet=1, visible=False),
+            shared(2, 1, packet=1, visible=False),
+            shared(3, 1, packet=1),
+            shared(4, 2, packet=2),
+        ]
+    )
+    assert g.packet_pictures.tolist() == [0, 3, 4]
+    assert [item.pictures for item in plan(g, [4]).runs[0].items] == [(0,), (1, 2), (4,)]
+    assert [item.pictures for item in plan(g, [3]).runs[0].items] == [(0,), (1, 3)]
+    whole = walk(g, 3)
+    assert whole is not None
+    assert [item.pictures for item in whole.items] == [(0,), (1, 2, 3), (4,)]
+    assert whole.targets == (0, 3, 4)
+
+
+def counted(number: int, count: int, *references: int, anchors: bool = True) -> Picture:
+    """A picture whose count is known modulo 16, and which may begin a run if it reads nothing."""
+    made = picture(
+        number, *references, rap=number == 0, replaceable=False, droppable=True,
+        preamble=None if references else (),
+    )  # fmt: skip
+    return replace(made, order=(0, count), modulus=16, anchors=anchors)
+
+
+def test_gaps_in_the_order_are_bridged() -> None:
+    # 9 reads 0 alone, 36 counts later: four anchors lie in between, and one that is none
+    between = [counted(n, 4 * n, n - 1, anchors=n != 5) for n in range(1, 9)]
+    g = graph([counted(0, 0), *between, counted(9, 36, 0)])
+    assert fed(plan(g, [9])) == [
+        [(0, "r"), *((n, "b") for n in (1, 2, 3, 4, 6, 7, 8)), (9, "r")],
+    ]
+    near = graph([counted(0, 0), *between[:1], counted(2, 8, 0)])
+    assert fed(plan(near, [2])) == [[(0, "r"), (2, "r")]]
+    far = graph([counted(0, 8), *[counted(1, 4, 0)], counted(2, 0, 0)])
+    assert fed(plan(far, [2])) == [[(0, "r"), (1, "b"), (2, "r")]]
+
+
+def test_gaps_in_the_order_are_split_where_nothing_is_read_across() -> None:
+    pictures = [counted(0, 0), *(counted(n, 4 * n, n - 1) for n in range(1, 5)), counted(5, 20)]
+    pictures += [counted(6, 24, 5), counted(7, 28, 2)]
+    g = graph(pictures)
+    # one plan for both, as 7 reads 2
+    assert fed(plan(g, [6])) == [[(5, "r"), (6, "r")]]
+    assert fed(plan(g, [1, 6])) == [[(0, "r"), (1, "r")], [(5, "r"), (6, "r")]]
+    together = fed(plan(g, [6, 7]))
+    assert together == [
+        [(0, "r"), (1, "r"), (2, "r"), (3, "b"), (4, "b"), (5, "r"), (6, "r"), (7, "r")]
+    ]
+
+
+def test_a_run_that_begins_with_no_anchor_begins_with_the_one_before() -> None:
+    pictures = [counted(0, 0), counted(1, 4, 0), counted(2, 6, anchors=False), counted(3, 8, 2)]
+    g = graph(pictures)
+    assert fed(plan(g, [3])) == [[(1, "b"), (2, "r"), (3, "r")]]
+    assert fed(plan(g, [2])) == [[(2, "r")]]
 
 
 def test_what_is_unsafe_is_decoded_conservatively_with_its_reason() -> None:

@@ -81,7 +81,7 @@ class PictureStream:
         if new_extradata:
             self._give_up("the configuration changes in the middle (new extradata)")
         done: list[Picture] = []
-        changed: list[bytes] = []
+        changed = False
         if self._held is None or not self._held.open_field:
             self._recovery = None
         self._timing = None
@@ -98,7 +98,7 @@ class PictureStream:
                     recovery = found if found is not None else recovery
                 elif kind == 7 or kind == 8:
                     if self._parameter_set(unit):
-                        changed.append(unit)
+                        changed = True
                 elif 2 <= kind <= 4:
                     self._give_up("data partitioning")
         except InvalidSyntax as problem:
@@ -106,8 +106,7 @@ class PictureStream:
         self._end_coded()
         if changed:
             self._snapshots.append((ordinal, self._sets.snapshot()))
-        framed = nal_units.join(changed, self.length_size) if changed else b""
-        self.packets.append(PacketFacts(framed, recovery))
+        self.packets.append(PacketFacts(changed, recovery))
         return done
 
     def flush(self) -> list[Picture]:
@@ -128,16 +127,17 @@ class PictureStream:
         return PictureStream(self._extradata, stub_pps_id=unused, delay=self._initial_delay)
 
     def heads(self) -> list[tuple[int, bytes]]:
-        """(ordinal, what to feed first when decoding starts behind that packet), where it changes.
+        """(ordinal, the parameter sets in force behind that packet), where they change."""
+        return [(n, nal_units.join(units, self.length_size)) for n, units in self._snapshots]
 
-        The parameter sets in force, the encoder's note and a recovery point, without which nothing
-        is shown that does not follow an IDR picture.
+    @property
+    def prelude(self) -> bytes:
+        """The encoder's note and a recovery point.
+
+        Without the latter nothing is shown that does not follow an IDR picture.
         """
         note = [self.encoder_note] if self.encoder_note else []
-        return [
-            (ordinal, nal_units.join([*units, *note, RECOVERY_POINT], self.length_size))
-            for ordinal, units in self._snapshots
-        ]
+        return nal_units.join([*note, RECOVERY_POINT], self.length_size)
 
     @property
     def shown(self) -> list[int]:
