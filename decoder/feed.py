@@ -146,8 +146,6 @@ class FeedTable:
 
     def own(self, picture: int, packet: bytes) -> bytes:
         """What of the bytes of its packet is the picture's."""
-        if not len(self.spans.keys):
-            return packet
         try:
             spans = msgspec.msgpack.decode(self.spans.get(picture), type=list[tuple[int, int]])
         except KeyError:

@@ -66,60 +66,66 @@ def index_by_headers(
         SourceNotFound, SourceChanged, SourceUnreadable, Stopped: see `decoder.scan.scan`.
     """
     settle(source)
-    parsed = _parse(source, stream, stop)
+    parser: PictureParser | None = None
+    while True:
+        with Media(source, stream, stop, sparse=True) as media:
+            parsed = _parse(media, parser or _parser(media))
+            parser = parsed.parser.again()
+            if parser is None:
+                return _index(media, parsed, rotate, stop)
+
+
+def _parser(media: Media) -> PictureParser:
+    context = media.context
+    codec = context.codec.canonical_name
+    parser = parser_for(codec, bytes(context.extradata or b""), context.reorder_depth)
+    if parser is None:
+        raise FallBack(f"pictures of {codec} are not told by their headers")
+    return parser
+
+
+def _parse(media: Media, parser: PictureParser) -> _Parsed:
+    rows = PacketRows()
+    pictures: list[Picture] = []
+    damage: list[str] = []
+    file = os.open(media.source.path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        for packet in media.packets(damage):
+            data = bytes(packet)
+            rows.add(packet, _offset(file, packet, data))
+            pictures += parser.feed(data, new_extradata=packet.has_sidedata("new_extradata"))
+            if packet.is_corrupt:
+                raise FallBack("the container marks a packet as damaged")
+            if parser.fallback is not None:
+                raise FallBack(parser.fallback)
+    finally:
+        os.close(file)
+    pictures += parser.flush()
+    damage += [parser.fallback] if parser.fallback is not None else []
+    if damage:
+        raise FallBack(damage[0])
+    return _Parsed(facts_of(media, []), rows.table(), pictures, parser)
+
+
+def _index(
+    media: Media, parsed: _Parsed, rotate: bool, stop: threading.Event | None
+) -> SourceIndex:
+    parser = parsed.parser
     shown = [
         index
-        for index in parsed.parser.shown
+        for index in parser.shown
         if not parsed.packets.flags[parsed.pictures[index].packets[0]] & DISCARD
     ]
     if not shown:
         raise FallBack("no picture is shown by the headers")
-    parser = parsed.parser
     feed = FeedTable.of(parsed.pictures, parser.packets, parser.heads(), parser.prelude)
     _check_safe(feed, shown)
     frames = _frame_table(parsed.pictures, shown)
-    geometries = _geometries(source, parsed, frames, feed, shown, rotate, stop)
+    geometries = _geometries(media, parsed, frames, feed, shown, rotate, stop)
     kinds = {geometry: row for row, geometry in enumerate(dict.fromkeys(geometries.values()))}
     frames.geometry[:] = [kinds[geometries[parsed.pictures[k].configuration]] for k in shown]
-    check_unchanged(source)
+    check_unchanged(media.source)
     return SourceIndex(parsed.facts, parsed.packets, frames, tuple(kinds), feed)
-
-
-def _parse(source: Source, stream: int | None, stop: threading.Event | None) -> _Parsed:
-    parser: PictureParser | None = None
-    while True:
-        with Media(source, stream, stop) as media:
-            if parser is None:
-                context = media.context
-                codec = context.codec.canonical_name
-                delay = context.reorder_depth
-                parser = parser_for(codec, bytes(context.extradata or b""), delay)
-                if parser is None:
-                    raise FallBack(f"pictures of {codec} are not told by their headers")
-            rows = PacketRows()
-            pictures: list[Picture] = []
-            damage: list[str] = []
-            file = os.open(source.path, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                for packet in media.packets(damage):
-                    data = bytes(packet)
-                    rows.add(packet, _offset(file, packet, data))
-                    extradata = packet.has_sidedata("new_extradata")
-                    pictures += parser.feed(data, new_extradata=extradata)
-                    if packet.is_corrupt:
-                        raise FallBack("the container marks a packet as damaged")
-                    if parser.fallback is not None:
-                        raise FallBack(parser.fallback)
-            finally:
-                os.close(file)
-            pictures += parser.flush()
-            damage += [parser.fallback] if parser.fallback is not None else []
-            if damage:
-                raise FallBack(damage[0])
-            again = parser.again()
-            if again is None:
-                return _Parsed(facts_of(media, []), rows.table(), pictures, parser)
-            parser = again
 
 
 def _offset(file: int, packet: VideoPacket, data: bytes) -> int | None:
@@ -153,7 +159,7 @@ def _frame_table(pictures: Sequence[Picture], shown: Sequence[int]) -> FrameTabl
 
 
 def _geometries(
-    source: Source,
+    media: Media,
     parsed: _Parsed,
     frames: FrameTable,
     feed: FeedTable,
@@ -166,7 +172,7 @@ def _geometries(
     for picture in shown:
         first.setdefault(parsed.pictures[picture].configuration, picture)
     index = SourceIndex(parsed.facts, parsed.packets, frames, (), feed)
-    decoder = SparseDecoder(source, index, feed, Counters(), stop)
+    decoder = SparseDecoder(media.source, index, feed, Counters(), stop, media)
     found = {}
     try:
         for configuration, target in first.items():

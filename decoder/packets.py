@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import threading
 
+import numpy as np
+
 from decoder.corpus import Source, fingerprint_of
 from decoder.counters import Counters
 from decoder.demuxer import Demuxer
@@ -36,9 +38,10 @@ class PacketReader:
         self._source = source
         self._counters = counters
         table = index.packets
-        self._position = table.position + table.offset
-        self._size = table.size
-        self._direct = (table.flags & DIRECT) != 0
+        # Single numbers come out of a memoryview faster than out of an array.
+        self._position = (table.position + table.offset).data
+        self._size = np.ascontiguousarray(table.size).data
+        self._direct = ((table.flags & DIRECT) != 0).data
         self._demuxer = Demuxer(source, index, counters, stop)
         self._file = -1
 
@@ -49,13 +52,13 @@ class PacketReader:
             SourceNotFound, SourceChanged: the file is not there in this version any more.
             DecodeFailed: the packet is not the one that was indexed.
         """
-        size = int(self._size[ordinal])
+        size = self._size[ordinal]
         self._counters.bytes_read += size
         if not self._direct[ordinal]:
             return self._demuxed(ordinal)
         if self._file < 0:
             self._open()
-        data = os.pread(self._file, size, int(self._position[ordinal]))
+        data = os.pread(self._file, size, self._position[ordinal])
         if len(data) != size:
             check_unchanged(self._source)
             raise DecodeFailed(

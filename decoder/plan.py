@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
+from msgspec import Struct
 
 from decoder.closure import closure, reason_against
 from decoder.graph import ANCHORS, DROPPABLE, HIDDEN, NO_PICTURE, RAP, REPLACEABLE, ReferenceGraph
@@ -31,8 +32,7 @@ class Feed(Enum):
     """As it is, for its place in the order alone: what it may read has not been fed."""
 
 
-@dataclass(frozen=True, slots=True)
-class FeedItem:
+class FeedItem(Struct, frozen=True):
     """One packet to send, for the sake of those of its pictures that are named."""
 
     packet: int

@@ -81,6 +81,7 @@ class SparseDecoder:
         source, index: the file and the index of this very version, which has a feed table.
         counters: counted up as work is done.
         stop: ends the work, with `Stopped`, when set.
+        media: an open file that has been set up to be fed parts, which is taken over.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class SparseDecoder:
         feed: FeedTable,
         counters: Counters,
         stop: threading.Event | None = None,
+        media: Media | None = None,
     ) -> None:
         self._source = source
         self._index = index
@@ -98,7 +100,7 @@ class SparseDecoder:
         self._stop = stop
         self._carriers = frozenset(feed.graph.carriers.tolist())
         self._packets = PacketReader(source, index, counters, stop)
-        self._media: Media | None = None
+        self._media = media
 
     def run(self, run: Run) -> Iterator[tuple[int, av.VideoFrame]]:
         """The targets of ``run`` as (decode index, frame), in the order shown.
@@ -116,12 +118,12 @@ class SparseDecoder:
             self._counters.opened += 1
         self._counters.state_only += run.state_only
         self._counters.dropped += run.dropped
-        pictures = self._feed.graph.packet_pictures
+        pictures = self._feed.graph.packet_pictures.data
         shown = _Shown(self._visible(run))
         clean = False
         try:
             for ordinal, frame in self._frames(run):
-                shown.add(int(pictures[ordinal]), frame)
+                shown.add(pictures[ordinal], frame)
                 frame = None
                 yield from shown.take()
             if shown.missing is not None:
@@ -199,6 +201,7 @@ class SparseDecoder:
                 yield _BEFORE, head + data
                 head = b""
         last = -1
+        shared = len(feed.spans.keys) > 0
         for item in run.items:
             if self._stop is not None and self._stop.is_set():
                 raise Stopped(f"{self._source.path}: not read, decoding is being shut down")
@@ -210,8 +213,9 @@ class SparseDecoder:
             if item.feed is Feed.STATE_ONLY:
                 data = feed.state_only.get(packet)
             else:
-                whole = self._packets.read(packet)
-                data = b"".join(feed.own(picture, whole) for picture in item.pictures)
+                data = self._packets.read(packet)
+                if shared:
+                    data = b"".join(feed.own(picture, data) for picture in item.pictures)
                 if packet in self._carriers:
                     known = feed.heads.place(packet)
                 self._counters.reconstructed += sum(k != last for k in item.pictures)

@@ -9,7 +9,7 @@ import importlib
 
 from bench.peers.peer import Availability, Peer
 
-NAMES = ("framefs", "pyav", "decord", "torchcodec", "opencv")
+NAMES = ("framefs", "pyav", "pyav_forward", "decord", "torchcodec", "opencv")
 """The first is the one under test."""
 
 

@@ -15,9 +15,12 @@ from bench.peers.peer import Availability, Peer, words
 class Reader(Peer):
     """Frame numbers are ranks of pts, which a pass through the packets finds at `open`.
 
-    Where the next target lies ahead of the decoder in the same GOP decoding just goes on, from one
-    batch to the next as well. Only targets are converted to RGB.
+    Where the next target of a batch lies ahead of the decoder in the same GOP decoding just goes
+    on. Only targets are converted to RGB.
     """
+
+    forward = False
+    """Decoding goes on from one batch to the next, too."""
 
     def __init__(self) -> None:
         self._container: Any = None
@@ -54,6 +57,8 @@ class Reader(Peer):
 
     def read(self, indices: Sequence[int]) -> NDArray[np.uint8]:
         result: NDArray[np.uint8] | None = None
+        if indices and not self.forward:
+            self._go_to(indices[0])
         for place, n in enumerate(indices):
             image = self._frame(n).to_ndarray(format="rgb24", threads=1)
             if result is None:

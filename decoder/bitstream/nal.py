@@ -83,6 +83,8 @@ def unescape(unit: bytes) -> bytes:
 
 def escape(unit: bytes) -> bytes:
     """``unit`` with emulation prevention: no start code can be found in it (7.4.1)."""
+    if b"\x00\x00" not in unit:
+        return unit
     parts = []
     start = zeros = 0
     for position, byte in enumerate(unit):

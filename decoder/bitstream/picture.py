@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+
+class Picture(Struct, frozen=True):
     """One coded picture (a frame, or the two fields of one), in decode order.
 
     Pictures are numbered from 0 in the order in which they are emitted; that number is the decode
@@ -67,8 +67,7 @@ class Picture:
     """The order of later pictures is told from its own (H.265, 8.3.1: prevTid0Pic)."""
 
 
-@dataclass(frozen=True, slots=True)
-class PacketFacts:
+class PacketFacts(Struct, frozen=True):
     """What a packet holds besides slices, as far as planning needs to know."""
 
     parameter_sets: bool

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from decoder.bitstream.h264.pps import PictureParameterSet
 from decoder.bitstream.h264.slice import I, SliceHeader

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
+
+from msgspec.structs import fields
 
 from decoder.bitstream.bits import BitWriter
 from decoder.bitstream.h264.pps import PictureParameterSet, SliceGroups

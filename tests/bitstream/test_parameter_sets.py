@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from decoder.bitstream import nal
 from decoder.bitstream.h264.parameter_sets import Configuration, ParameterSets

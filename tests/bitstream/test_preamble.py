@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from decoder.bitstream import nal
 from decoder.bitstream.h264.preamble import preamble

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from decoder.bitstream import nal
 from decoder.bitstream.h264.output import LATE, NOT_RECOVERED
@@ -188,7 +189,7 @@ def test_a_reference_field_and_another_one_do_not_make_a_picture() -> None:
     for data in clip.packets[: second + 1]:
         stream.feed(data)
     assert stream._held is not None
-    field = replace(StateOnlySlice.of(stream._held.header), nal_ref_idc=0)
+    field = structs.replace(StateOnlySlice.of(stream._held.header), nal_ref_idc=0)
     packets = [*clip.packets]
     packets[second] = packet([field], 31, nal.ANNEX_B)
     assert MIXED in (model(replace_packets(clip, packets)).stream.fallback or "")

@@ -11,6 +11,7 @@ from typing import Any
 import av
 import numpy as np
 import pytest
+from msgspec import structs
 
 from decoder.bitstream.h264 import lists
 from decoder.bitstream.h264.dpb import DecodedPictureBuffer, Entry
@@ -99,7 +100,7 @@ def without(graph: ReferenceGraph, run: Run, victim: int) -> Run:
     return replace(
         run,
         items=tuple(
-            replace(item, feed=Feed.STATE_ONLY) if item.packet in packets else item
+            structs.replace(item, feed=Feed.STATE_ONLY) if item.packet in packets else item
             for item in run.items
         ),
     )

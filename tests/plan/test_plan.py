@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from decoder.bitstream.picture import PacketFacts, Picture
 from decoder.closure import closure, reason_against

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from decoder.bitstream import nal as nal_units
 from decoder.bitstream.h264.pps import NAL_PPS, PictureParameterSet
@@ -10,8 +10,7 @@ from decoder.bitstream.h264.sps import NAL_SPS, SequenceParameterSet
 from decoder.errors import InvalidSyntax
 
 
-@dataclass(frozen=True, slots=True)
-class Configuration:
+class Configuration(Struct, frozen=True):
     """What the extradata of a stream says.
 
     ``length_size`` is that of the packets (1-4 bytes, or nal.ANNEX_B), ``units`` are the NAL units

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from decoder.bitstream.bits import BitReader, out_of_range
 from decoder.bitstream.h264.sps import (
@@ -22,8 +23,7 @@ _MAX_MAP_UNITS = MAX_SIZE_IN_MBS * MAX_SIZE_IN_MBS
 SpsLookup = Callable[[int], SequenceParameterSet | None]
 
 
-@dataclass(frozen=True, slots=True)
-class SliceGroups:
+class SliceGroups(Struct, frozen=True):
     """The slice group map of pic_parameter_set_rbsp; an element that is not present is None."""
 
     num_slice_groups_minus1: int
@@ -70,8 +70,7 @@ class SliceGroups:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class PictureParameterSet:
+class PictureParameterSet(Struct, frozen=True):
     """pic_parameter_set_rbsp (7.3.2.2) together with the SPS it was read under.
 
     ``slice_groups`` is None for the usual single slice group. ``scaling_lists`` holds delta_scale

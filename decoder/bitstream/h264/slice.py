@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from decoder.bitstream.bits import BitReader, out_of_range
 from decoder.bitstream.h264.pps import PictureParameterSet, SliceGroups
@@ -25,8 +26,7 @@ _MAX_PIC_NUM = 1 << 17  # of fields: twice the largest MaxFrameNum
 P, B, I, SP, SI = range(5)  # noqa: E741  (the names of the standard)
 
 
-@dataclass(frozen=True, slots=True)
-class SliceHeader:
+class SliceHeader(Struct, frozen=True):
     """slice_header (7.3.3) and the NAL unit header before it, with the parameter sets in force.
 
     Absent elements hold what 7.4.3 infers (0, if it says nothing). The two

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from decoder.bitstream.bits import BitReader, out_of_range
 from decoder.bitstream.h264.vui import VuiParameters
@@ -16,8 +16,7 @@ MAX_SIZE_IN_MBS = 1 << 12
 _HIGH_PROFILES = frozenset((100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135))
 
 
-@dataclass(frozen=True, slots=True)
-class SequenceParameterSet:
+class SequenceParameterSet(Struct, frozen=True):
     """seq_parameter_set_data (7.3.2.1.1); elements that are absent hold what 7.4.2.1.1 infers.
 
     ``scaling_lists`` holds the delta_scale values of each list, or None for a list not present.

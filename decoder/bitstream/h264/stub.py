@@ -13,8 +13,9 @@ needs a reference.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from decoder.bitstream.bits import BitWriter
 from decoder.bitstream.h264.pps import NAL_PPS
@@ -62,8 +63,7 @@ def write_pps(
     return escape(w.to_bytes())
 
 
-@dataclass(frozen=True, slots=True)
-class StateOnlySlice:
+class StateOnlySlice(Struct, frozen=True):
     """What a state-only frame or field repeats of the picture it stands for.
 
     ``memory_management_control_operations`` is None for the sliding window, otherwise as in

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from decoder.bitstream.bits import BitReader
 
 _EXTENDED_SAR = 255
 
 
-@dataclass(frozen=True, slots=True)
-class HrdParameters:
+class HrdParameters(Struct, frozen=True):
     """hrd_parameters (E.1.2); the tuples have cpb_cnt_minus1 + 1 entries."""
 
     cpb_cnt_minus1: int
@@ -51,8 +50,7 @@ class HrdParameters:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class BitstreamRestriction:
+class BitstreamRestriction(Struct, frozen=True):
     """The part of vui_parameters behind bitstream_restriction_flag (E.1.1)."""
 
     motion_vectors_over_pic_boundaries_flag: int
@@ -79,8 +77,7 @@ class BitstreamRestriction:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class VuiParameters:
+class VuiParameters(Struct, frozen=True):
     """vui_parameters (E.1.1); an element that is not in the stream is None."""
 
     aspect_ratio_idc: int | None

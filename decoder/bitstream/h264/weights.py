@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from decoder.bitstream.bits import BitReader
 
 
-@dataclass(frozen=True, slots=True)
-class PredWeightTable:
+class PredWeightTable(Struct, frozen=True):
     """pred_weight_table (7.3.3.2).
 
     One entry per active reference index: (luma_weight, luma_offset) or None where the flag is 0;
