@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from decoder.graph import ReferenceGraph
 
 
-def closure(graph: ReferenceGraph, targets: Iterable[int]) -> set[int]:
+def closure(
+    graph: ReferenceGraph, targets: Iterable[int], known: Mapping[int, set[int]] | None = None
+) -> set[int]:
     """Decode indexes of the targets and everything they depend on.
 
-    Costs time in proportion to the closure, not to the stream.
+    Costs time in proportion to the closure, not to the stream; what is ``known``, by single target,
+    is not gone through again.
     """
+    known = known or {}
     # Single numbers come out of a memoryview faster than out of an array.
     offsets = graph.offsets.data
     references = graph.references.data
@@ -20,7 +24,11 @@ def closure(graph: ReferenceGraph, targets: Iterable[int]) -> set[int]:
     while pending:
         picture = pending.pop()
         for index in references[offsets[picture] : offsets[picture + 1]].tolist():
-            if index not in found:
+            if index in found:
+                continue
+            if index in known:
+                found |= known[index]
+            else:
                 found.add(index)
                 pending.append(index)
     return found

@@ -130,10 +130,11 @@ def plan(graph: ReferenceGraph, targets: Iterable[int]) -> Plan:
             f"targets {wanted[0]} to {wanted[-1]} in a stream of {len(graph)} pictures"
         )
     parts: list[_Part] = []
+    known: dict[int, set[int]] = {}
     refused: list[int] = []
     reason = ""
     for target in wanted:
-        needed = closure(graph, (target,))
+        needed = known[target] = closure(graph, (target,), known)
         problem = reason_against(graph, needed)
         start = -1 if problem is not None else _start_for(graph, needed)
         if start < 0:
