@@ -1,4 +1,4 @@
-"""Reading and writing syntax elements bit by bit (ITU-T H.264, 7.2 and 9.1).
+"""Reading and writing syntax elements bit by bit (ITU-T H.264, 7.2 and 9.1; AV1, 4.10).
 
 The reader works on one Python integer made of the whole input, so that an element costs a shift and
 a mask. Every element is read under its name; an input that ends too early or holds a value out of

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from decoder.bitstream.av1.stream import PictureStream as Av1Stream
 from decoder.bitstream.h264.stream import PictureStream as H264Stream
 from decoder.bitstream.picture import PictureParser
 
 _PARSERS: dict[str, Callable[[bytes, int], PictureParser]] = {
+    "av1": lambda extradata, delay: Av1Stream(),
     "h264": lambda extradata, delay: H264Stream(extradata, delay=delay),
 }
 
