@@ -7,8 +7,9 @@ frames (CDFs, loop filter deltas, segmentation, global motion, film grain) is th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from decoder.bitstream.av1.obu import Obu
 from decoder.bitstream.av1.sequence import SELECT, SequenceHeader
@@ -29,8 +30,7 @@ _SUPERRES_NUM = 8
 _SUPERRES_DENOM_MIN = 9
 
 
-@dataclass(frozen=True, slots=True)
-class FrameSize:
+class FrameSize(Struct, frozen=True):
     """What frame_size, superres_params and render_size say (5.9.5 to 5.9.9), in luma samples."""
 
     upscaled_width: int
@@ -44,16 +44,14 @@ _size = lru_cache(maxsize=256)(FrameSize)
 """One object for one size: comparing frames of the same size costs nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownAgain:
+class ShownAgain(Struct, frozen=True):
     """The header of a frame that is there already: show_existing_frame is 1."""
 
     frame_to_show_map_idx: int
     display_frame_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class FrameHeader:
+class FrameHeader(Struct, frozen=True):
     """uncompressed_header (5.9.2) with show_existing_frame 0, as far as references and sizes go.
 
     Absent elements hold what 5.9.2 infers. ``ref_frame_idx`` is empty in frames that refer to

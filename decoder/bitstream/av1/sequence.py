@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from decoder.bitstream.bits import BitReader, out_of_range
 from decoder.errors import InvalidSyntax
@@ -16,8 +16,7 @@ _MC_IDENTITY = 0
 _UNSPECIFIED = 2
 
 
-@dataclass(frozen=True, slots=True)
-class TimingInfo:
+class TimingInfo(Struct, frozen=True):
     """timing_info (5.5.3)."""
 
     num_units_in_display_tick: int
@@ -26,8 +25,7 @@ class TimingInfo:
     num_ticks_per_picture_minus_1: int
 
 
-@dataclass(frozen=True, slots=True)
-class DecoderModelInfo:
+class DecoderModelInfo(Struct, frozen=True):
     """decoder_model_info (5.5.4)."""
 
     buffer_delay_length_minus_1: int
@@ -36,8 +34,7 @@ class DecoderModelInfo:
     frame_presentation_time_length_minus_1: int
 
 
-@dataclass(frozen=True, slots=True)
-class OperatingPoint:
+class OperatingPoint(Struct, frozen=True):
     """What sequence_header_obu says of one operating point."""
 
     operating_point_idc: int
@@ -52,8 +49,7 @@ OperatingParameters = tuple[int, int, int]
 low_delay_mode_flag."""
 
 
-@dataclass(frozen=True, slots=True)
-class ColorConfig:
+class ColorConfig(Struct, frozen=True):
     """color_config (5.5.2)."""
 
     high_bitdepth: int
@@ -70,8 +66,7 @@ class ColorConfig:
     separate_uv_delta_q: int
 
 
-@dataclass(frozen=True, slots=True)
-class SequenceHeader:
+class SequenceHeader(Struct, frozen=True):
     """sequence_header_obu (5.5.1); elements that are absent hold what it infers.
 
     ``order_hint_bits`` is OrderHintBits, 0 without order hints.

@@ -7,7 +7,8 @@ never from the container (av1C), and of a scalable stream the first operating po
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from decoder.bitstream.av1 import metadata
 from decoder.bitstream.av1.frame import (
@@ -48,8 +49,7 @@ _FACTS = PacketFacts(False, None)
 _TYPES = {INTER_FRAME: "P", SWITCH_FRAME: "p"}
 
 
-@dataclass(slots=True)
-class _Frame:
+class _Frame(Struct):
     """A frame while its packet is read."""
 
     index: int

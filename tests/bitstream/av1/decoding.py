@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import av
+from msgspec.structs import replace
 
 from decoder.bitstream.av1.stream import PictureStream
 from decoder.bitstream.picture import Picture
@@ -109,9 +110,18 @@ class Shown(NamedTuple):
     hash: int
 
 
-def model_differences(packets: Sequence[bytes], most: int) -> list[str]:
-    """As `differences`, for a stream that no container holds and that a strict decoder refuses."""
+def model_differences(
+    packets: Sequence[bytes], most: int, forgotten: tuple[int, int] | None = None
+) -> list[str]:
+    """As `differences`, for a stream that no container holds and that a strict decoder refuses.
+
+    ``forgotten``: a picture and one of its references that the model is not to know of.
+    """
     stream, pictures = parsed(packets)
+    if forgotten is not None:
+        number, reference = forgotten
+        rest = tuple(k for k in pictures[number].references if k != reference)
+        pictures[number] = replace(pictures[number], references=rest)
     assert stream.fallback is None
     full = decoded(dict(enumerate(packets)), lenient())
     model = [(pictures[k].packets[0], pictures[k].picture_type) for k in stream.shown]

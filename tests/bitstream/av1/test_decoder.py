@@ -102,3 +102,17 @@ def test_scrambled_streams(seed: int) -> None:
     packets = scrambled(seed)
     assert len(packets) > 20
     assert model_differences(packets, most=30) == []
+
+
+@pytest.mark.parametrize("name", ["default", "low_delay"])
+def test_a_reference_that_is_forgotten_is_noticed(name: str) -> None:
+    packets = list(encoded(name).packets[:24])
+    pictures = parsed(packets).pictures
+    noticed = []
+    for number, picture in enumerate(pictures[2:], 2):
+        try:
+            found = model_differences(packets, 100, (number, picture.references[-1]))
+        except av.FFmpegError:
+            found = ["refused"]
+        noticed.append(found != [])
+    assert sum(noticed) > 0.9 * len(noticed)
