@@ -90,7 +90,7 @@ class PictureStream:
         """Decode index -> reason, of the pictures that it decodes and does not show."""
         self._heads: list[tuple[int, bytes]] = [(-1, b"")]
         self._sequence: SequenceHeader | None = None
-        self._sequence_payload = b""
+        self._sequence_payload: bytes | None = None
         self._sequences = 0
         self._colors: set[tuple[int, ...]] = set()
         self._configurations: dict[tuple[ColorConfig, int, int], int] = {}
