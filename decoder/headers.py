@@ -93,7 +93,7 @@ def _parse(media: Media, parser: PictureParser) -> _Parsed:
         for packet in media.packets(damage):
             data = bytes(packet)
             rows.add(packet, _offset(file, packet, data))
-            pictures += parser.feed(data, new_extradata=packet.has_sidedata("new_extradata"))
+            pictures += parser.feed(data, new_extradata=_new_extradata(packet))
             if packet.is_corrupt:
                 raise FallBack("the container marks a packet as damaged")
             if parser.fallback is not None:
@@ -126,6 +126,12 @@ def _index(
     frames.geometry[:] = [kinds[geometries[parsed.pictures[k].configuration]] for k in shown]
     check_unchanged(media.source)
     return SourceIndex(parsed.facts, parsed.packets, frames, tuple(kinds), feed)
+
+
+def _new_extradata(packet: VideoPacket) -> bytes | None:
+    if not packet.has_sidedata("new_extradata"):
+        return None
+    return bytes(packet.get_sidedata("new_extradata"))
 
 
 def _offset(file: int, packet: VideoPacket, data: bytes) -> int | None:

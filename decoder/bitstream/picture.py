@@ -94,8 +94,13 @@ class PictureParser(Protocol):
     def hidden(self) -> dict[int, str]:
         """Decode index -> reason, of the pictures that it decodes and does not show."""
 
-    def feed(self, data: bytes, *, new_extradata: bool = False) -> list[Picture]:
-        """Takes the next packet; the pictures that are complete by now (the last one never is)."""
+    def feed(self, data: bytes, *, new_extradata: bytes | None = None) -> list[Picture]:
+        """Takes the next packet; the pictures that are complete by now (the last one never is).
+
+        Args:
+            data: the packet.
+            new_extradata: what takes the place of the extradata from this packet on.
+        """
 
     def flush(self) -> list[Picture]:
         """The end of the stream: the pictures that are left."""

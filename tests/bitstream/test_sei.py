@@ -7,6 +7,7 @@ from decoder.bitstream import nal
 from decoder.bitstream.h264 import sei
 from decoder.bitstream.h264.sps import SequenceParameterSet
 from decoder.bitstream.h264.vui import VuiParameters
+from decoder.bitstream.sei import PICTURE_TIMING, messages
 from tests.x264 import encoded
 
 
@@ -16,7 +17,7 @@ def messages_of(recipe: str, packet: int, payload_type: int) -> list[bytes]:
         payload
         for unit in units
         if unit[0] & 31 == sei.NAL_SEI
-        for kind, payload in sei.messages(unit)
+        for kind, payload in messages(unit, 1)
         if kind == payload_type
     ]
 
@@ -45,7 +46,7 @@ def test_recovery_points_of_open_gop() -> None:
 
 def test_the_recovery_point_to_be_added() -> None:
     assert sei.RECOVERY_POINT.hex() == "060601c480"
-    ((kind, payload),) = sei.messages(sei.RECOVERY_POINT)
+    ((kind, payload),) = messages(sei.RECOVERY_POINT, 1)
     assert (kind, payload) == (sei.RECOVERY_POINT_MESSAGE, b"\xc4")
     assert sei.recovery_frame_cnt(payload) == 0
 
@@ -53,13 +54,13 @@ def test_the_recovery_point_to_be_added() -> None:
 def test_long_types_and_sizes() -> None:
     payload = bytes(range(256)) * 2
     unit = nal.escape(b"\x06\xff\x2d\xff\xff\x02" + payload + b"\x01\x00\x80")
-    assert list(sei.messages(unit)) == [(300, payload), (1, b"")]
+    assert list(messages(unit, 1)) == [(300, payload), (1, b"")]
 
 
 def test_messages_that_are_truncated_are_left_out() -> None:
-    assert list(sei.messages(b"\x06\x06\x02\xc4\x80")) == []
-    assert list(sei.messages(b"\x06\x06\x01\xc4\xff\xff")) == [(6, b"\xc4")]
-    assert list(sei.messages(b"\x06")) == []
+    assert list(messages(b"\x06\x06\x02\xc4\x80", 1)) == []
+    assert list(messages(b"\x06\x06\x01\xc4\xff\xff", 1)) == [(6, b"\xc4")]
+    assert list(messages(b"\x06", 1)) == []
 
 
 def test_a_recovery_point_that_cannot_be_read() -> None:
@@ -83,7 +84,7 @@ def test_pic_struct_lies_behind_the_delays() -> None:
     found = {
         sei.pic_struct(payload, vui)
         for packet in range(36)
-        for payload in messages_of("hrd", packet, sei.PICTURE_TIMING)
+        for payload in messages_of("hrd", packet, PICTURE_TIMING)
     }
     assert found == {0}
     assert sei.pic_struct(b"\x00", vui) is None
@@ -94,7 +95,7 @@ def test_pic_struct_of_interlaced_pictures() -> None:
     found = {
         sei.pic_struct(payload, vui)
         for packet in range(36)
-        for payload in messages_of("interlaced_tff_4", packet, sei.PICTURE_TIMING)
+        for payload in messages_of("interlaced_tff_4", packet, PICTURE_TIMING)
     }
     assert found
     assert found <= set(sei.TWO_FIELDS)
@@ -102,7 +103,7 @@ def test_pic_struct_of_interlaced_pictures() -> None:
 
 @given(st.binary(max_size=30).map(lambda data: b"\x06" + data))
 def test_any_bytes(unit: bytes) -> None:
-    assert sum(len(payload) + 2 for _, payload in sei.messages(unit)) <= len(unit)
-    for _, payload in sei.messages(unit):
+    assert sum(len(payload) + 2 for _, payload in messages(unit, 1)) <= len(unit)
+    for _, payload in messages(unit, 1):
         sei.names_x264(payload)
         sei.recovery_frame_cnt(payload)

@@ -219,7 +219,7 @@ def test_what_stops_the_listing_from_headers() -> None:
     cut = [clip.packets[0], b"\x00\x00\x00\x01\x41", *clip.packets[1:]]
     assert "packet 1" in (model(replace_packets(clip, cut)).stream.fallback or "")
     stream = PictureStream(b"")
-    stream.feed(clip.packets[0], new_extradata=True)
+    stream.feed(clip.packets[0], new_extradata=b"\x01")
     assert "extradata" in (stream.fallback or "")
     assert PictureStream(b"\x01\x64\x00").fallback is not None
 

@@ -28,6 +28,7 @@ with atheris.instrument_imports(include=["decoder"]):
     from decoder.bitstream.h264.stream import PictureStream
     from decoder.bitstream.h264.stub import StateOnlySlice, write_pps
     from decoder.bitstream.h264.vui import VuiParameters
+    from decoder.bitstream.sei import messages
     from decoder.errors import InvalidSyntax, UnsupportedStream
     from decoder.feed import FeedTable
     from decoder.plan import plan
@@ -65,7 +66,7 @@ def _units(data: bytes) -> None:
 
 def _messages(unit: bytes, sets: ParameterSets) -> None:
     vuis: list[VuiParameters] = [sps.vui for sps in sets.sps.values() if sps.vui]
-    for _, payload in sei.messages(unit):
+    for _, payload in messages(unit, 1):
         sei.names_x264(payload)
         sei.recovery_frame_cnt(payload)
         for vui in vuis:

@@ -107,7 +107,7 @@ class PictureStream:
 
     # -- packets
 
-    def feed(self, data: bytes, *, new_extradata: bool = False) -> list[Picture]:
+    def feed(self, data: bytes, *, new_extradata: bytes | None = None) -> list[Picture]:
         """Takes the next packet; the pictures of which everything is known by now."""
         ordinal = len(self.packets)
         self.packets.append(_FACTS)

@@ -8,23 +8,13 @@ starts at another picture than an IDR outputs nothing until one is met.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from decoder.bitstream.bits import BitReader
 from decoder.bitstream.h264.vui import VuiParameters
-from decoder.bitstream.nal import unescape
 from decoder.errors import InvalidSyntax
 
 NAL_SEI = 6
-PICTURE_TIMING = 1
 USER_DATA = 5
 RECOVERY_POINT_MESSAGE = 6
-
-LASTING = {
-    19: "film grain characteristics",
-    47: "display orientations",
-}
-"""payloadType of messages that decoders apply to frames until they are replaced."""
 
 TWO_FIELDS = (3, 4)
 """pic_struct (Table D-1) of a frame shown as top and bottom field, in either order."""
@@ -36,28 +26,6 @@ _HIGHEST_FRAME_NUM = 65535
 # recovery_point: recovery_frame_cnt 0, exact_match_flag 1, broken_link_flag 0,
 # changing_slice_group_idc 0 (D.1.8)
 RECOVERY_POINT = bytes((NAL_SEI, RECOVERY_POINT_MESSAGE, 1, 0b1_1_0_00_1_00, 0x80))
-
-
-def messages(unit: bytes) -> Iterator[tuple[int, bytes]]:
-    """(payloadType, payload) of each message of an SEI NAL unit; stops where it is truncated."""
-    data = unescape(unit)
-    end = len(data.rstrip(b"\x00")) - 1  # without rbsp_trailing_bits
-    position = 1
-    while position < end:
-        numbers = [0, 0]  # payloadType, payloadSize
-        for i in range(2):
-            while position < end and data[position] == 255:
-                numbers[i] += 255
-                position += 1
-            if position >= end:
-                return
-            numbers[i] += data[position]
-            position += 1
-        payload_type, size = numbers
-        if position + size > end:
-            return
-        yield payload_type, data[position : position + size]
-        position += size
 
 
 def names_x264(payload: bytes) -> bool:

@@ -16,13 +16,10 @@ from decoder.bitstream.h264.poc import FRAME, structure_of
 from decoder.bitstream.h264.preamble import preamble
 from decoder.bitstream.h264.process import SWITCHING, DecodingProcess
 from decoder.bitstream.h264.sei import (
-    LASTING,
-    PICTURE_TIMING,
     RECOVERY_POINT,
     RECOVERY_POINT_MESSAGE,
     TWO_FIELDS,
     USER_DATA,
-    messages,
     names_x264,
     pic_struct,
     recovery_frame_cnt,
@@ -31,6 +28,7 @@ from decoder.bitstream.h264.slice import B, I, SliceHeader
 from decoder.bitstream.h264.sps import SequenceParameterSet
 from decoder.bitstream.h264.stub import state_only, unused_pps_id
 from decoder.bitstream.picture import PacketFacts, Picture
+from decoder.bitstream.sei import PICTURE_TIMING, lasting, messages
 from decoder.errors import InvalidSyntax
 
 UNPAIRED = "a field without its partner"
@@ -75,7 +73,7 @@ class PictureStream:
 
     # -- packets
 
-    def feed(self, data: bytes, *, new_extradata: bool = False) -> list[Picture]:
+    def feed(self, data: bytes, *, new_extradata: bytes | None = None) -> list[Picture]:
         """Takes the next packet; the pictures that are complete by now (the last one never is)."""
         ordinal = len(self.packets)
         if new_extradata:
@@ -170,15 +168,15 @@ class PictureStream:
     def _message(self, unit: bytes) -> int | None:
         """Takes in an SEI unit; recovery_frame_cnt (D.1.8) if it has one."""
         recovery = None
-        for payload_type, payload in messages(unit):
+        for payload_type, payload in messages(unit, 1):
             if payload_type == RECOVERY_POINT_MESSAGE and recovery is None:
                 recovery = recovery_frame_cnt(payload)
             elif payload_type == USER_DATA and self.encoder_note is None and names_x264(payload):
                 self.encoder_note = unit
             elif payload_type == PICTURE_TIMING:
                 self._timing = payload
-            elif payload_type in LASTING:
-                self._give_up(f"{LASTING[payload_type]} hold for later pictures too")
+            elif lasting(payload_type, payload):
+                self._give_up(f"{lasting(payload_type, payload)} hold for later pictures too")
         if recovery is not None:
             self._recovery = recovery
             self.output.recovery_point()

@@ -291,7 +291,7 @@ def test_tiles_in_groups() -> None:
 
 def test_new_extradata() -> None:
     stream = PictureStream()
-    stream.feed(START, new_extradata=True)
+    stream.feed(START, new_extradata=b"\x81")
     assert stream.fallback is not None
     assert "new extradata" in stream.fallback
 
