@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 from decoder.bitstream.av1.stream import PictureStream as Av1Stream
 from decoder.bitstream.h264.stream import PictureStream as H264Stream
+from decoder.bitstream.hevc.stream import PictureStream as HevcStream
 from decoder.bitstream.picture import PictureParser
 
 _PARSERS: dict[str, Callable[[bytes, int], PictureParser]] = {
     "av1": lambda extradata, delay: Av1Stream(),
     "h264": lambda extradata, delay: H264Stream(extradata, delay=delay),
+    "hevc": lambda extradata, delay: HevcStream(extradata),
 }
 
 
