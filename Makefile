@@ -17,7 +17,7 @@ lint: setup
 	$(python) -m mypy
 	.venv/bin/lint-imports --no-logo
 
-# Sparse decoding against full decoding: 10,000 requests; FRAMEFS_CORPUS adds its H.264 clips.
+# Sparse decoding against full decoding: 10,000 requests; FRAMEFS_CORPUS adds its clips.
 protocol: setup
 	$(python) -m tests.protocol
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import av
 import numpy as np
+from av.bitstream import BitStreamFilterContext
 from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
@@ -189,3 +190,17 @@ def set_display_matrix(path: Path, matrix: tuple[int, int, int, int]) -> Path:
     struct.pack_into(">9i", content, start, a, b, 0, c, d, 0, 0, 0, 1 << 30)
     path.write_bytes(content)
     return path
+
+
+def with_lasting_message(source: Path, target: Path) -> Path:
+    """The H.265 video of a file as a raw one that is indexed by decoding.
+
+    A message about display orientation, which says nothing, would hold for later pictures too.
+    """
+    with av.open(source) as container:
+        stream = container.streams.video[0]
+        annex_b = BitStreamFilterContext("hevc_mp4toannexb", stream)
+        packets = [bytes(p) for packet in container.demux(stream) for p in annex_b.filter(packet)]
+    message = b"\x00\x00\x00\x01\x4e\x01\x2f\x01\x80\x80"
+    target.write_bytes(message + b"".join(packets))
+    return target

@@ -1,10 +1,12 @@
-"""The protocol of sparse decoding: `FrameReader` against a full sequential decode, on H.264.
+"""The protocol of sparse decoding: `FrameReader` against a full sequential decode.
 
     python -m tests.protocol --seed 1 [--requests 10000] [--frames 100000] [--only NAME]
 
-``make protocol``. Streams: every structure of x264 (`tests.x264`), random written ones with fields,
-MBAFF, long-term references, marking operations and gaps (`tests.bitstream.writer`), every H.264
-clip below FRAMEFS_CORPUS. For each, the frame list, timestamps and geometry of the index must be
+``make protocol``. Streams of H.264: every structure of x264 (`tests.x264`), random written ones
+with fields, MBAFF, long-term references, marking operations and gaps (`tests.bitstream.writer`). Of
+H.265: every structure of x265 (`tests.x265`), random written ones with long-term references,
+leading pictures and pictures not for output (`tests.bitstream.hevc.writer`). And every clip of
+either below FRAMEFS_CORPUS. For each, the frame list, timestamps and geometry of the index must be
 those of the full decode; then requests of 1-20 frames are read, and each frame must have the
 planes, size, format and colour properties of the full decode. Random sets with repeats, windows,
 strides, single steps forward and backward share one reader, as in a mount.
@@ -35,18 +37,17 @@ import numpy as np
 from decoder.closure import closure
 from decoder.errors import DecoderError
 from decoder.feed import FeedTable
-from decoder.graph import RAP
+from decoder.graph import HIDDEN, RAP
 from decoder.index import Geometry
 from decoder.pixels import Pixels
 from decoder.plan import Feed, Run
 from decoder.reader import FrameReader
 from decoder.sparse import SparseDecoder
-from tests.bitstream.clip import h264_files
-from tests.bitstream.writer import random_features
-from tests.bitstream.writer import write as write_stream
+from tests import x264, x265
+from tests.bitstream import writer as h264_writer
+from tests.bitstream.clip import files_of
+from tests.bitstream.hevc import writer as hevc_writer
 from tests.oracle import full_frames
-from tests.x264 import recipes
-from tests.x264 import write as write_recipe
 
 MOST = 20
 """Frames in a request."""
@@ -163,7 +164,7 @@ class Tally:
         pictures = [int(graph.packet_pictures[p]) for p in shown if p is not None and p in real]
         self.came_out += len(pictures)
         needed = closure(graph, run.targets)
-        self.closures += len(needed)
+        self.closures += sum(not graph.traits[picture] & HIDDEN for picture in needed)
         self.starts += run.start not in needed and bool(graph.traits[run.start] & RAP)
         self.state_only += run.state_only
 
@@ -275,25 +276,36 @@ def _read(reader: FrameReader, kind: str, wanted: list[int]) -> list[int | None]
 def streams(seed: int, written: int, corpus: Path | None) -> list[Stream]:
     """All streams of the protocol; what is random in them depends on ``seed``."""
     found = [
-        Stream(recipe.name, "x264", partial(write_recipe, recipe, seed=seed))
-        for recipe in recipes()
+        Stream(recipe.name, "x264", partial(x264.write, recipe, seed=seed))
+        for recipe in x264.recipes()
     ]
     found += [
-        Stream(f"written-{number}", "written", partial(write_random, number))
-        for number in range(1000 * seed, 1000 * seed + written)
+        Stream(f"{recipe.name}-265", "x265", partial(x265.write, recipe, seed=seed))
+        for recipe in x265.recipes()
     ]
+    numbers = range(1000 * seed, 1000 * seed + written)
+    found += [Stream(f"written-{n}", "written", partial(write_h264, n)) for n in numbers]
+    found += [Stream(f"written-265-{n}", "written", partial(write_hevc, n)) for n in numbers]
     if corpus is not None:
-        for path in h264_files(corpus):
+        for path in [*files_of("h264", corpus), *files_of("hevc", corpus)]:
             name = path.relative_to(corpus)
             kind = f"clips of {name.parts[0]}" if len(name.parts) > 1 else "clips"
             found.append(Stream(str(name), kind, partial(_as_it_is, path), _weight(path)))
     return found
 
 
-def write_random(seed: int, folder: Path) -> Path:
-    """A random written stream as a raw file."""
+def write_h264(seed: int, folder: Path) -> Path:
+    """A random written stream of H.264 as a raw file."""
     path = folder / f"written-{seed}.h264"
-    path.write_bytes(b"".join(write_stream(seed, random_features(seed)).clip.packets))
+    features = h264_writer.random_features(seed)
+    path.write_bytes(b"".join(h264_writer.write(seed, features).clip.packets))
+    return path
+
+
+def write_hevc(seed: int, folder: Path) -> Path:
+    """A random written stream of H.265 as a raw file."""
+    path = folder / f"written-{seed}.hevc"
+    path.write_bytes(hevc_writer.write(seed, hevc_writer.random_features(seed)).file)
     return path
 
 

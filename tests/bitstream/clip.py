@@ -30,7 +30,7 @@ class Clip:
     extradata: bytes
     packets: list[bytes]
     delay: int
-    new_extradata: set[int] = field(default_factory=set)
+    new_extradata: dict[int, bytes] = field(default_factory=dict)
 
 
 def clip_of(recipe: Recipe | str, container: str = "mp4") -> Clip:
@@ -51,7 +51,8 @@ def demux(path: str | os.PathLike[str], limit: int | None = None) -> Clip:
                 if not packet.size:
                     continue
                 if packet.has_sidedata("new_extradata"):
-                    clip.new_extradata.add(len(clip.packets))
+                    extradata = bytes(packet.get_sidedata("new_extradata"))
+                    clip.new_extradata[len(clip.packets)] = extradata
                 clip.packets.append(bytes(packet))
                 if len(clip.packets) == limit:
                     break
@@ -61,9 +62,15 @@ def demux(path: str | os.PathLike[str], limit: int | None = None) -> Clip:
 
 
 @cache
+def files_of(codec: str, root: Path) -> list[Path]:
+    """The clips of a codec (FFmpeg's name) below a folder."""
+    files = (path for path in root.rglob("*") if path.is_file())
+    return sorted(path for path in files if _codec_of(path) == codec)
+
+
 def h264_files(root: Path) -> list[Path]:
     """The H.264 clips below a folder."""
-    return sorted(path for path in root.rglob("*") if path.is_file() and _is_h264(path))
+    return files_of("h264", root)
 
 
 def corpus_files() -> list[Path]:
@@ -80,13 +87,14 @@ def corpus_file(name: str) -> Path:
     return Path(folder) / name
 
 
-def _is_h264(path: Path) -> bool:
+@cache
+def _codec_of(path: Path) -> str | None:
     try:
         with av.open(path, metadata_errors="ignore") as container:
             streams = container.streams.video
-            return bool(streams) and streams[0].codec_context.name == "h264"
+            return streams[0].codec_context.name if streams else None
     except (av.FFmpegError, ValueError, IndexError, AttributeError):
-        return False
+        return None
 
 
 def checksum(frame: VideoFrame) -> Samples:
@@ -166,7 +174,7 @@ def model(clip: Clip) -> Model:
         assert stream is not None
         pictures: list[Picture] = []
         for number, data in enumerate(clip.packets):
-            pictures += stream.feed(data, new_extradata=number in clip.new_extradata)
+            pictures += stream.feed(data, new_extradata=clip.new_extradata.get(number))
         pictures += stream.flush()
         again = stream.again()
         if again is None:

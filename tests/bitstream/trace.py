@@ -6,7 +6,7 @@ Both sides give, per NAL unit of type 1, 5, 7 and 8, the list of (bit position, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -23,6 +23,7 @@ from decoder.bitstream.h264.sps import SequenceParameterSet
 from decoder.errors import InvalidSyntax
 
 Element = tuple[int, str, int]
+Logs = list[tuple[int, str, str]]
 
 TYPES = (1, 5, 7, 8)
 _LINE = re.compile(r"(\d+) +(\S+) +[01<>.]* *= (-?\d+)")
@@ -42,7 +43,7 @@ class Unit:
 
     @property
     def nal_unit_type(self) -> int:
-        return next((v for p, name, v in self.elements if name == "nal_unit_type" and p == 3), -1)
+        return next((v for _, name, v in self.elements if name == "nal_unit_type"), -1)
 
 
 class TracingReader(BitReader):
@@ -81,8 +82,8 @@ class TracingReader(BitReader):
         return value
 
 
-def ffmpeg_units(logs: list[tuple[int, str, str]]) -> list[Unit]:
-    """The units of TYPES in what trace_headers logged."""
+def ffmpeg_units(logs: Logs, types: Container[int] = TYPES) -> list[Unit]:
+    """The units of ``types`` in what trace_headers logged."""
     units: list[Unit] = []
     for level, _, message in logs:
         match = _LINE.match(message)
@@ -96,7 +97,7 @@ def ffmpeg_units(logs: list[tuple[int, str, str]]) -> list[Unit]:
         if name == "forbidden_zero_bit" and position == 0:
             units.append(Unit())
         units[-1].elements.append((position, _NAMES.get(name, name), value))
-    return [unit for unit in units if unit.nal_unit_type in TYPES]
+    return [unit for unit in units if unit.nal_unit_type in types]
 
 
 def our_unit(unit: bytes, sets: ParameterSets) -> Unit:
@@ -125,25 +126,20 @@ def our_unit(unit: bytes, sets: ParameterSets) -> Unit:
     return result
 
 
-def compare(
-    file: str | BinaryIO, packets: int | None
-) -> Iterator[tuple[int, list[Unit], list[Unit]]]:
-    """(packet number, units of FFmpeg, ours) for the first ``packets`` packets; -1 = extradata."""
+def traced(file: str | BinaryIO, packets: int | None) -> Iterator[tuple[int, bytes, Logs]]:
+    """(number, bytes, what trace_headers logs) of the first ``packets`` packets.
+
+    First comes -1 with the extradata.
+    """
     av.logging.set_skip_repeated(False)
     before = av.logging.get_level()
     av.logging.set_level(av.logging.INFO)
     try:
         with av.open(file, "r", metadata_errors="ignore") as container:
             stream = container.streams.video[0]
-            sets = ParameterSets()
-            configuration = Configuration.parse(stream.codec_context.extradata or b"")
             with av.logging.Capture() as logs:
                 bsf = BitStreamFilterContext("trace_headers", stream)
-            yield (
-                -1,
-                ffmpeg_units(logs),
-                [our_unit(u, sets) for u in configuration.units if u[0] & 31 in TYPES],
-            )
+            yield -1, bytes(stream.codec_context.extradata or b""), logs
             for number, packet in enumerate(container.demux(stream)):
                 if not packet.size or number == packets:
                     break
@@ -153,11 +149,25 @@ def compare(
                         bsf.filter(packet)
                     except av.error.FFmpegError as error:
                         logs.append((av.logging.ERROR, "filter", str(error)))
-                units = nal.split(data, configuration.length_size)
-                yield (
-                    number,
-                    ffmpeg_units(logs),
-                    [our_unit(u, sets) for u in units if u[0] & 31 in TYPES],
-                )
+                yield number, data, logs
     finally:
         av.logging.set_level(before)
+
+
+def compare(
+    file: str | BinaryIO, packets: int | None
+) -> Iterator[tuple[int, list[Unit], list[Unit]]]:
+    """(packet number, units of FFmpeg, ours) for the first ``packets`` packets; -1 = extradata."""
+    sets = ParameterSets()
+    configuration = Configuration(nal.ANNEX_B, ())
+    for number, data, logs in traced(file, packets):
+        if number < 0:
+            configuration = Configuration.parse(data)
+            units = list(configuration.units)
+        else:
+            units = nal.split(data, configuration.length_size)
+        yield (
+            number,
+            ffmpeg_units(logs),
+            [our_unit(u, sets) for u in units if u[0] & 31 in TYPES],
+        )

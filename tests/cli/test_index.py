@@ -17,9 +17,9 @@ from decoder.corpus import source_at
 from decoder.indexing import Indexer
 from decoder.store import IndexStore
 from tests.cli.commands import FRAMEFS, ROOT, eventually, run, the_line
-from tests.clips import write_clip
+from tests.clips import with_lasting_message, write_clip
 
-SLOW = "native265_Door_frontview.mp4"  # is decoded from start to end to be indexed
+HEVC = "native265_Door_frontview.mp4"
 
 
 def index(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -27,22 +27,25 @@ def index(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_indexes_are_made_and_found_again(sample: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "videos"
+    shutil.copytree(sample, folder)
+    with_lasting_message(sample / HEVC, folder / "turned.hevc")
     store = tmp_path / "index.sqlite"
-    result = index(sample, "--index", store)
+    result = index(folder, "--index", store)
     assert result.returncode == 0, result
     lines = result.stdout.splitlines()
     assert lines[:4] == [
-        "2 sources with 600 frames indexed",
-        "  1 by headers",
+        "3 sources with 900 frames indexed",
+        "  2 by headers",
         "  1 by decoding",
-        "    1: pictures of hevc are not told by their headers",
+        "    1: display orientations hold for later pictures too",
     ]
     # by whoever mounts with the same settings
     indexer = Indexer(IndexStore(str(store)))
-    assert all(indexer.keeps(source_at(str(path))) for path in sample.glob("*.mp4"))
-    again = index(sample, "--index", store)
+    assert all(indexer.keeps(source_at(str(path))) for path in folder.glob("*.mp4"))
+    again = index(folder, "--index", store)
     assert again.returncode == 0
-    assert "2 sources with 600 frames indexed, 2 of them before" in again.stdout
+    assert "3 sources with 900 frames indexed, 3 of them before" in again.stdout
 
 
 def test_hashes_are_kept_beside_the_graph(tmp_path: Path) -> None:
@@ -74,10 +77,12 @@ def test_failures_are_named_and_do_not_stop_the_rest(tmp_path: Path) -> None:
 
 @pytest.fixture
 def slow(sample: Path, tmp_path: Path) -> Path:
+    """Four videos that are decoded from start to end to be indexed."""
     folder = tmp_path / "slow"
     folder.mkdir()
-    for n in range(4):
-        shutil.copyfile(sample / SLOW, folder / f"{n}.mp4")
+    first = with_lasting_message(sample / HEVC, folder / "0.hevc")
+    for n in range(1, 4):
+        shutil.copyfile(first, folder / f"{n}.hevc")
     return folder
 
 

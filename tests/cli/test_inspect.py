@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands import FRAMEFS, run, the_line
+from tests.clips import with_lasting_message
 
 LIFT = "native264_Lift_frontview.mp4"
 
@@ -37,9 +38,10 @@ def test_structure_and_a_request(sample: Path, store: Path) -> None:
         assert text in result.stdout
 
 
-def test_reason_of_a_fall_back(sample: Path, store: Path) -> None:
-    result = inspect(sample / "native265_Door_frontview.mp4", "--index", store)
-    assert "conservative, because pictures of hevc are not told" in result.stdout
+def test_reason_of_a_fall_back(sample: Path, tmp_path: Path, store: Path) -> None:
+    source = sample / "native265_Door_frontview.mp4"
+    result = inspect(with_lasting_message(source, tmp_path / "turned.hevc"), "--index", store)
+    assert "conservative, because display orientations hold" in result.stdout
 
 
 def test_json(sample: Path, store: Path) -> None:

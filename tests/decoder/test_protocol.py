@@ -17,14 +17,14 @@ _LARGEST = 3_000_000
 
 
 def reduced() -> list[Stream]:
-    """A third of the structures of x264, some written streams, the small clips of the corpus."""
+    """A third of the structures of encoders, some written streams, small clips of the corpus."""
     corpus = Path(_CORPUS) if _CORPUS else None
     every = streams(SEED, 14, corpus)
-    x264 = [stream for stream in every if stream.kind == "x264"]
+    encoded = [stream for stream in every if stream.kind in ("x264", "x265")]
     clips = [stream for stream in every if stream.kind.startswith("clips") and stream.weight > 0.3]
     assert corpus is None or clips
     return [
-        *x264[::3],
+        *encoded[::3],
         *[stream for stream in every if stream.kind == "written"],
         *[clip for clip in clips if corpus and (corpus / clip.name).stat().st_size < _LARGEST][::2],
     ]
