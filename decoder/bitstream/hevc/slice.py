@@ -1,4 +1,4 @@
-"""Slice segment header (ITU-T H.265, 7.3.6.1) as far as its reference picture set."""
+"""Slice segment header (ITU-T H.265, 7.3.6.1), of which the reference picture set is kept."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from decoder.bitstream.bits import BitReader, out_of_range
 from decoder.bitstream.hevc.pps import PictureParameterSet
+from decoder.bitstream.hevc.remainder import read_remainder
 from decoder.bitstream.hevc.rps import MAX_PICTURES, ShortTermRefPicSet
 from decoder.bitstream.hevc.sps import SequenceParameterSet
 from decoder.bitstream.hevc.units import IDR, IRAP, SLICE
@@ -16,9 +17,8 @@ from decoder.errors import InvalidSyntax, Truncated
 
 PpsLookup = Callable[[int], PictureParameterSet | None]
 
-# Unescaped at first; nearly every header fits so far, and all fit the second
+# Unescaped at first; nearly every header fits, and a longer one is read again with more
 _HEAD = 64
-_LONGEST_HEAD = 512
 
 _MAX_CYCLE = (1 << 28) - 1  # 2^(32 - log2_max_pic_order_cnt_lsb) at most (7.4.7.1)
 
@@ -32,9 +32,10 @@ LongTerm = tuple[int, int, int | None]
 class SliceSegmentHeader(Struct, frozen=True):
     """slice_segment_header up to its reference picture set, with the NAL unit header before it.
 
-    The reference picture set is that of the picture, the same in all of its slices: of a slice
-    segment that is not the first, what stands behind slice_pic_parameter_set_id is not read. Absent
-    elements hold what 7.4.7.1 infers; an IDR picture has no ``short_term``.
+    What stands behind that set is read and not kept. The set is that of the picture, the same in
+    all of its slices: of a slice segment that is not the first, what stands behind
+    slice_pic_parameter_set_id is not read. Absent elements hold what 7.4.7.1 infers; an IDR picture
+    has no ``short_term``.
     """
 
     pps: PictureParameterSet
@@ -55,12 +56,13 @@ class SliceSegmentHeader(Struct, frozen=True):
         Raises InvalidSyntax, naming the element, when the header is truncated, holds a value out of
         range or refers to a parameter set that is not there.
         """
-        if len(nal) > _HEAD:
+        length = _HEAD
+        while length < len(nal):
             try:
-                return cls.read(BitReader(unescape(nal[:_HEAD])), pps_lookup)
+                return cls.read(BitReader(unescape(nal[:length])), pps_lookup)
             except Truncated:
-                pass
-        return cls.read(BitReader(unescape(nal[:_LONGEST_HEAD])), pps_lookup)
+                length *= 8
+        return cls.read(BitReader(unescape(nal)), pps_lookup)
 
     @classmethod
     def read(cls, r: BitReader, pps_lookup: PpsLookup) -> SliceSegmentHeader:
@@ -85,6 +87,8 @@ class SliceSegmentHeader(Struct, frozen=True):
                 " is not there"
             )
         sps = pps.sps
+        if sps.separate_colour_plane_flag:
+            raise InvalidSyntax("separate_colour_plane_flag: planes are coded like pictures")
         if not first_slice_segment_in_pic_flag:
             return cls(pps, nal_unit_type, temporal_id, 0, no_output_of_prior_pics_flag)
 
@@ -94,8 +98,6 @@ class SliceSegmentHeader(Struct, frozen=True):
         if irap and slice_type != I and not pps.pps_scc_extension_flag:
             raise InvalidSyntax(f"slice_type is {slice_type} in an IRAP picture")
         pic_output_flag = flag("pic_output_flag") if pps.output_flag_present_flag else 1
-        if sps.separate_colour_plane_flag:
-            u(2, "colour_plane_id")
         slice_pic_order_cnt_lsb = 0
         short_term = None
         long_term: tuple[LongTerm, ...] = ()
@@ -107,8 +109,9 @@ class SliceSegmentHeader(Struct, frozen=True):
                 short_term = _choose_set(r, sps)
             if sps.long_term_ref_pics_present_flag:
                 long_term = _read_long_term(r, sps, short_term)
-        if slice_type != I and not (short_term and _uses_any(short_term, long_term)):
-            raise InvalidSyntax(f"slice_type is {slice_type} in a picture without references")
+        total = _count_used(short_term, long_term) if slice_type != I else 0
+        if not pps.pps_scc_extension_flag:  # of which nothing is told from headers
+            read_remainder(r, pps, slice_type, short_term is None, total)
         return cls(
             pps,
             nal_unit_type,
@@ -164,6 +167,9 @@ def _read_long_term(
     return tuple(found)
 
 
-def _uses_any(short_term: ShortTermRefPicSet, long_term: tuple[LongTerm, ...]) -> bool:
+def _count_used(short_term: ShortTermRefPicSet | None, long_term: tuple[LongTerm, ...]) -> int:
+    """NumPicTotalCurr (7-55)."""
+    if short_term is None:
+        return 0
     used = [used for _, used in (*short_term.negative, *short_term.positive)]
-    return any(used) or any(used for _, used, _ in long_term)
+    return sum(used) + sum([used for _, used, _ in long_term])

@@ -42,14 +42,22 @@ class SequenceParameterSet(Struct, frozen=True):
     sps_video_parameter_set_id: int
     sps_max_sub_layers_minus1: int
     sps_seq_parameter_set_id: int
+    chroma_format_idc: int
     separate_colour_plane_flag: int
+    bit_depth_luma_minus8: int
+    bit_depth_chroma_minus8: int
+    pic_size_in_ctbs_y: int
+    """PicSizeInCtbsY (7-18)."""
     log2_max_pic_order_cnt_lsb: int
     sps_max_dec_pic_buffering_minus1: int
     sps_max_num_reorder_pics: int
+    sample_adaptive_offset_enabled_flag: int
     st_ref_pic_sets: tuple[ShortTermRefPicSet, ...]
     long_term_ref_pics_present_flag: int
     lt_ref_pics: tuple[tuple[int, int], ...]
     """(lt_ref_pic_poc_lsb_sps, used_by_curr_pic_lt_sps_flag) of each."""
+    temporal_mvp: int
+    """sps_temporal_mvp_enabled_flag."""
     frame_field_info_present_flag: int
     sps_scc_extension_flag: int
 
@@ -82,7 +90,7 @@ class SequenceParameterSet(Struct, frozen=True):
         if r.flag("scaling_list_enabled_flag") and r.flag("sps_scaling_list_data_present_flag"):
             read_scaling_list_data(r)
         r.flag("amp_enabled_flag")
-        r.flag("sample_adaptive_offset_enabled_flag")
+        sample_adaptive_offset_enabled_flag = r.flag("sample_adaptive_offset_enabled_flag")
         if r.flag("pcm_enabled_flag"):
             _read_pcm(r, bit_depth_luma_minus8, bit_depth_chroma_minus8, log2_ctb_size)
         sets: list[ShortTermRefPicSet] = []
@@ -94,7 +102,7 @@ class SequenceParameterSet(Struct, frozen=True):
             for _ in range(r.ue("num_long_term_ref_pics_sps", 32)):
                 lsb = r.u(log2_max_lsb, "lt_ref_pic_poc_lsb_sps")
                 lt_ref_pics.append((lsb, r.flag("used_by_curr_pic_lt_sps_flag")))
-        r.flag("sps_temporal_mvp_enabled_flag")
+        temporal_mvp = r.flag("sps_temporal_mvp_enabled_flag")
         r.flag("strong_intra_smoothing_enabled_flag")
         frame_field_info_present_flag = 0
         if r.flag("vui_parameters_present_flag"):
@@ -103,13 +111,19 @@ class SequenceParameterSet(Struct, frozen=True):
             sps_video_parameter_set_id=sps_video_parameter_set_id,
             sps_max_sub_layers_minus1=max_sub_layers_minus1,
             sps_seq_parameter_set_id=sps_seq_parameter_set_id,
+            chroma_format_idc=chroma_format_idc,
             separate_colour_plane_flag=separate,
+            bit_depth_luma_minus8=bit_depth_luma_minus8,
+            bit_depth_chroma_minus8=bit_depth_chroma_minus8,
+            pic_size_in_ctbs_y=-(-width >> log2_ctb_size) * -(-height >> log2_ctb_size),
             log2_max_pic_order_cnt_lsb=log2_max_lsb,
             sps_max_dec_pic_buffering_minus1=buffering_minus1,
             sps_max_num_reorder_pics=reorder,
+            sample_adaptive_offset_enabled_flag=sample_adaptive_offset_enabled_flag,
             st_ref_pic_sets=tuple(sets),
             long_term_ref_pics_present_flag=long_term_ref_pics_present_flag,
             lt_ref_pics=tuple(lt_ref_pics),
+            temporal_mvp=temporal_mvp,
             frame_field_info_present_flag=frame_field_info_present_flag,
             sps_scc_extension_flag=_read_extensions(r),
         )

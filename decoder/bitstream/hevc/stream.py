@@ -29,7 +29,6 @@ from decoder.bitstream.picture import PacketFacts, Picture
 from decoder.errors import InvalidSyntax
 
 SCREEN_CONTENT = "coding tools for screen content"
-COLOUR_PLANES = "colour planes coded as separate pictures"
 
 Spans = tuple[tuple[int, int], ...] | None
 
@@ -222,8 +221,6 @@ class PictureStream:
         pps = header.pps
         if pps.pps_scc_extension_flag or pps.sps.sps_scc_extension_flag:
             self._give_up(SCREEN_CONTENT)
-        if pps.sps.separate_colour_plane_flag:
-            self._give_up(COLOUR_PLANES)
         picture = self.process.picture(header, ordinal, after_end=after_end)
         if self.process.fault is not None:
             self._give_up(f"packet {ordinal}: {self.process.fault}")
