@@ -167,7 +167,7 @@ class SparseDecoder:
         for ordinal, data in self._stream(run):
             packet = None
             if data is not None:
-                packet = av.Packet(data)
+                packet = _packet(data)
                 packet.pts = packet.dts = ordinal
             frames = self._decode(packet)
             while frames:
@@ -223,3 +223,13 @@ class SparseDecoder:
             yield packet, head + data
             head = b""
         yield _BEFORE, None
+
+
+def _packet(data: bytes) -> av.Packet:  # type: ignore[type-arg]
+    """A packet that holds ``data``, and behind them the zeros that decoders may read into.
+
+    One made of bytes directly refers to them where they are: what follows is anything.
+    """
+    packet = av.Packet(len(data))
+    packet.update(data)
+    return packet
