@@ -92,7 +92,7 @@ def _parse(media: Media, parser: PictureParser) -> _Parsed:
     try:
         for packet in media.packets(damage):
             data = bytes(packet)
-            rows.add(packet, _offset(file, packet, data))
+            rows.add(packet, offset_in(file, packet, data))
             pictures += parser.feed(data, new_extradata=_new_extradata(packet))
             if packet.is_corrupt:
                 raise FallBack("the container marks a packet as damaged")
@@ -134,7 +134,7 @@ def _new_extradata(packet: VideoPacket) -> bytes | None:
     return bytes(packet.get_sidedata("new_extradata"))
 
 
-def _offset(file: int, packet: VideoPacket, data: bytes) -> int | None:
+def offset_in(file: int, packet: VideoPacket, data: bytes) -> int | None:
     """How far behind the packet's position its bytes are in the file; None where they are not.
 
     Some containers tell where the packet begins, some where their own header of it does.

@@ -113,6 +113,8 @@ class StreamFacts(msgspec.Struct, frozen=True):
         sample_aspect_ratio: width by height of a pixel; reported, never resampled away.
         damage: what went wrong while decoding, in words, one entry a kind; empty for a sound file.
         fallback: why frames are decoded conservatively, in words; None where they are not.
+        rule: what is left out of decoding and why not more, in words, where that was proven on the
+            source; None where headers tell, or frames are decoded conservatively.
     """
 
     stream: int
@@ -123,6 +125,7 @@ class StreamFacts(msgspec.Struct, frozen=True):
     sample_aspect_ratio: tuple[int, int]
     damage: tuple[str, ...]
     fallback: str | None = None
+    rule: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

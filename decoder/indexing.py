@@ -13,6 +13,7 @@ import numpy as np
 from decoder.corpus import Source
 from decoder.headers import FallBack, index_by_headers
 from decoder.index import SourceIndex
+from decoder.proving import proven
 from decoder.scan import scan
 from decoder.store import IndexStore
 
@@ -33,7 +34,8 @@ def index_source(
     try:
         return index_by_headers(source, stream=stream, rotate=rotate, stop=stop)
     except FallBack as reason:
-        return scan(source, stream=stream, rotate=rotate, stop=stop, fallback=str(reason))
+        index = scan(source, stream=stream, rotate=rotate, stop=stop, fallback=str(reason))
+    return proven(source, index, rotate=rotate, stop=stop)
 
 
 def with_hashes(index: SourceIndex, decoded: SourceIndex) -> SourceIndex:
@@ -146,6 +148,8 @@ class Indexer:
 
     def _keep(self, source: Source, index: SourceIndex, seconds: float) -> None:
         how = "from headers" if index.feed else f"by decoding, because {index.facts.fallback}"
+        if index.facts.rule is not None:
+            how = f"by decoding ({index.facts.rule})"
         count = index.frame_count
         _log.info("%s: indexed %d frames in %.2f s %s", source.path, count, seconds, how)
         for damage in index.facts.damage:

@@ -10,11 +10,13 @@ import os
 import threading
 from collections.abc import Iterator
 from types import TracebackType
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import av
+from av.codec.codec import Properties
 from av.codec.context import Flags
 from av.stream import Disposition
+from av.video.codeccontext import VideoCodecContext
 from av.video.stream import VideoStream
 
 from decoder.corpus import Source, fingerprint_of
@@ -183,6 +185,12 @@ def check_unchanged(source: Source) -> None:
         raise SourceChanged(
             f"{source.path}: the file was changed while it was in use; read it again"
         )
+
+
+def is_intra_only(context: VideoCodecContext) -> bool:
+    """Whether FFmpeg says of a codec that each of its pictures is coded alone."""
+    flag = cast(int, Properties.INTRA_ONLY.value)
+    return bool(context.codec.properties & flag)
 
 
 def decode(

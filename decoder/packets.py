@@ -17,6 +17,9 @@ from decoder.media import check_unchanged
 _NEAR = 256
 """Packets that are read past rather than sought past."""
 
+_BLOCK = 32 << 20
+"""Bytes of packets that are demuxed in one go where a stream is read backwards."""
+
 
 class PacketReader:
     """Reads packets of one source by ordinal. Use from one thread at a time.
@@ -101,3 +104,31 @@ class PacketReader:
         while demuxer.position < ordinal:
             demuxer.take()
         return bytes(demuxer.take())
+
+
+class BackwardReader(PacketReader):
+    """The same for who reads a stream stretch by stretch, the last one first.
+
+    What comes from the demuxer is read forward in blocks, and the last two blocks are kept.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        index: SourceIndex,
+        counters: Counters,
+        stop: threading.Event | None = None,
+    ) -> None:
+        super().__init__(source, index, counters, stop)
+        self._blocks = (np.cumsum(self._size, dtype=np.int64) - 1) // _BLOCK
+        self._kept: dict[int, dict[int, bytes]] = {}
+
+    def _demuxed(self, ordinal: int) -> bytes:
+        block = int(self._blocks[ordinal])
+        if block not in self._kept:
+            first, end = np.searchsorted(self._blocks, (block, block + 1)).tolist()
+            read = {n: super(BackwardReader, self)._demuxed(n) for n in range(first, end)}
+            for old in list(self._kept)[:-1]:
+                del self._kept[old]
+            self._kept[block] = read
+        return self._kept[block][ordinal]

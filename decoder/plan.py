@@ -22,6 +22,9 @@ from decoder.graph import ANCHORS, DROPPABLE, HIDDEN, NO_PICTURE, RAP, REPLACEAB
 REAL_COST = 1.0
 STATE_ONLY_COST = 0.15
 
+_WALK = 256
+"""Pictures behind which a walk may end."""
+
 
 class Feed(Enum):
     """What is done with a packet."""
@@ -47,7 +50,7 @@ class Run:
     start: int
     """Decode index of the picture that decoding starts from."""
     preamble: bool
-    """The picture at ``start`` is no RAP; its preamble goes first."""
+    """The picture at ``start`` is no RAP; its preamble goes first, if it has one."""
     items: tuple[FeedItem, ...]
     """Packets in the order to send them; packets in between are dropped."""
     targets: tuple[int, ...]
@@ -108,7 +111,7 @@ class Plan:
                 )
                 continue
             if run.preamble:
-                how = f"from picture {run.start}, behind a preamble that rebuilds the buffer"
+                how = f"from picture {run.start}, behind its preamble if it has one"
             else:
                 how = f"from the random access point {run.start}"
             lines.append(
@@ -293,24 +296,45 @@ def _run(graph: ReferenceGraph, part: _Part) -> Run:
 
 
 def walk(graph: ReferenceGraph, target: int) -> Run | None:
-    """Everything of the stretch of ``target`` (a decode index), in order; None without one.
+    """Everything from where decoding begins for ``target`` (a decode index) on, in order.
 
-    A stretch runs from one random access point to the next, or to where the decoder is to be
-    flushed: all that is fed comes out, and all of it that is not hidden is a target.
+    It ends before a later random access point, or where the decoder is to be flushed; or, behind a
+    good many pictures, before a place that decoding may start from too. What reads something before
+    its start is left out; where that cannot be, it begins at a random access point. All that comes
+    out is a target. None where there is no place to begin.
     """
     points = np.flatnonzero(graph.traits & RAP)
-    place = int(np.searchsorted(points, target, side="right")) - 1
-    if place < 0:
-        return None
-    start = int(points[place])
-    end = int(np.searchsorted(graph.segments, graph.segments[start], side="right"))
-    if target >= end:
-        return None
-    if place + 1 < len(points):
-        end = min(end, int(points[place + 1]))
-    run = _run(graph, _Part(start, set(range(start, end)), []))
-    visible = np.flatnonzero((graph.traits[start:end] & HIDDEN) == 0) + start
-    return replace(run, targets=tuple(visible.tolist()))
+    place = int(np.searchsorted(points, target, side="right"))
+    sure = int(points[place - 1]) if place else -1
+    for start in dict.fromkeys((_start_for(graph, closure(graph, (target,))), sure)):
+        end = int(np.searchsorted(graph.segments, graph.segments[start], side="right"))
+        if start < 0 or target >= end:
+            continue
+        if place < len(points):
+            end = min(end, int(points[place]))
+        far = int(np.searchsorted(graph.starts, target + _WALK))
+        if far < len(graph.starts):
+            end = min(end, int(graph.starts[far]))
+        fed = _readable(graph, start, end)
+        if fed is not None:
+            run = _run(graph, _Part(start, fed, []))
+            visible = [k for k in sorted(fed) if not graph.traits[k] & HIDDEN]
+            return replace(run, targets=tuple(visible))
+    return None
+
+
+def _readable(graph: ReferenceGraph, start: int, end: int) -> set[int] | None:
+    """What can be decoded of ``start`` to before ``end`` with nothing before it.
+
+    None where something of the rest cannot be left out.
+    """
+    fed = {start}
+    for k, traits in enumerate(graph.traits[start + 1 : end].tolist(), start + 1):
+        if fed.issuperset(graph.references_of(k)):
+            fed.add(k)
+        elif not traits & DROPPABLE:
+            return None
+    return fed
 
 
 def whole(packets: int, targets: Sequence[int], reason: str) -> Plan:

@@ -47,7 +47,8 @@ class FrameReader:
         trust: shared by readers of the same index.
         stop: ends a read, with `Stopped`, when set.
         verify: which frames that were decoded sparsely are compared with their hash in the index,
-            where it has hashes: "sample" is every 64th. Others are always compared.
+            where it has hashes: "sample" is every 64th. Others are always compared, and so are all
+            of a source whose graph was proven by decoding it.
         reindex: makes an index by decoding, given the reason; by default `decoder.scan.scan` does.
 
     Raises:
@@ -93,7 +94,9 @@ class FrameReader:
                 self.stats,
                 rotate=self._rotate,
                 stop=self._stop,
-                verify=self._verify,
+                # Where the graph is proven on the source there are hashes, and comparing with them
+                # costs next to nothing: nobody knows what all decoders keep beyond a flush.
+                verify="always" if self.index.facts.rule is not None else self._verify,
             )
             return
         self._trust = self._trust or KeyTrust(self.index)

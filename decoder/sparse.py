@@ -14,7 +14,7 @@ from decoder.counters import Counters
 from decoder.errors import Stopped
 from decoder.feed import FeedTable
 from decoder.graph import HIDDEN
-from decoder.index import SourceIndex
+from decoder.index import KEY, SourceIndex
 from decoder.media import Media
 from decoder.packets import PacketReader
 from decoder.plan import Feed, Run
@@ -82,6 +82,7 @@ class SparseDecoder:
         counters: counted up as work is done.
         stop: ends the work, with `Stopped`, when set.
         media: an open file that has been set up to be fed parts, which is taken over.
+        packets: reads the packets; by default one by one where they lie.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class SparseDecoder:
         counters: Counters,
         stop: threading.Event | None = None,
         media: Media | None = None,
+        packets: PacketReader | None = None,
     ) -> None:
         self._source = source
         self._index = index
@@ -99,7 +101,7 @@ class SparseDecoder:
         self._counters = counters
         self._stop = stop
         self._carriers = frozenset(feed.graph.carriers.tolist())
-        self._packets = PacketReader(source, index, counters, stop)
+        self._packets = packets or PacketReader(source, index, counters, stop)
         self._media = media
 
     def run(self, run: Run) -> Iterator[tuple[int, av.VideoFrame]]:
@@ -145,6 +147,10 @@ class SparseDecoder:
         visible: list[int] = pictures[hidden == 0].tolist()
         return visible
 
+    def forget(self) -> None:
+        """Has the next run decoded by a codec context that has decoded nothing before."""
+        self._drop()
+
     def close(self) -> None:
         """Closes the file."""
         self._packets.close()
@@ -162,13 +168,17 @@ class SparseDecoder:
         then, and is still in the processor's caches.
         """
         helping = {item.packet for item in run.items if item.feed is not Feed.REAL}
+        flags = self._index.packets.flags
+        keys = {item.packet for item in run.items if flags[item.packet] & KEY} - helping
         graph = self._feed.graph
         wanted = {packet for picture in run.targets for packet in graph.packets_of(picture)}
         for ordinal, data in self._stream(run):
             packet = None
             if data is not None:
-                packet = av.Packet(data)
+                packet = _packet(data)
                 packet.pts = packet.dts = ordinal
+                # Some decoders go by it (PNG adds pictures without it to the one before).
+                packet.is_keyframe = ordinal in keys
             frames = self._decode(packet)
             while frames:
                 frame = frames.pop(0)
@@ -223,3 +233,13 @@ class SparseDecoder:
             yield packet, head + data
             head = b""
         yield _BEFORE, None
+
+
+def _packet(data: bytes) -> av.Packet:  # type: ignore[type-arg]
+    """A packet that holds ``data``, and behind them the zeros that decoders may read into.
+
+    One made of bytes directly refers to them where they are: what follows is anything.
+    """
+    packet = av.Packet(len(data))
+    packet.update(data)
+    return packet

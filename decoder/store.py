@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from decoder.corpus import Source
 from decoder.index import SourceIndex
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS sources (
@@ -50,8 +50,9 @@ class IndexStore:
     """Keeps one index per file and set of options, in the file's latest version. Thread safe.
 
     It is a cache: whatever goes wrong with the database costs time, never a frame. A damaged or
-    newer-versioned database is renamed and a new one begun; one that cannot be used at all (no
-    permission, full disk) is done without. Each is said once in the log.
+    newer-versioned database is renamed and a new one begun, an older one is emptied; one that
+    cannot be used at all (no permission, full disk) is done without. Each but the emptying is said
+    once in the log.
 
     Args:
         path: of the database file, or ":memory:".
@@ -186,7 +187,8 @@ class IndexStore:
                 self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
             )
             try:
-                if _version_of(connection) == 0:
+                version = _version_of(connection)
+                if version == 0:
                     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
                     ours = connection.execute("PRAGMA table_info(sources)").fetchall()
                     if tables and not ours:
@@ -194,6 +196,8 @@ class IndexStore:
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = NORMAL")
                 connection.executescript(_SCHEMA)
+                if 0 < version < SCHEMA_VERSION:
+                    connection.execute("DELETE FROM sources")  # they are made anew
             except sqlite3.Error:
                 connection.close()
                 raise

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import av
 import numpy as np
 
+from decoder.closure import closure
 from decoder.corpus import Source
 from decoder.counters import Counters
 from decoder.feed import FeedTable
@@ -30,12 +32,17 @@ _STEP = 8
 _STEPS = 2
 """Steps forward after which a reader is taken to be walking."""
 
+_FAR = 16
+"""Pictures of a closure that is all there is since its start, above which a reader walks at once:
+should it go on from there the way is not gone again, should it not a decoder is opened anew."""
+
 
 class SparseReader:
     """Decodes the closure of what is asked for.
 
-    Frames asked for one by one, going forward, share most of their closures: after a few steps the
-    segment is decoded in order instead, as long as the reader keeps walking.
+    Frames asked for one by one, going forward, share most of their closures: after a few steps all
+    pictures are decoded in order instead, as long as the reader keeps walking, or going on decodes
+    no more than a plan.
 
     Args:
         source, index, feed: the file and the index of this very version.
@@ -73,6 +80,7 @@ class SparseReader:
         self._walk: Iterator[tuple[int, av.VideoFrame]] | None = None
         self._passed = -1
         self._ends = -1
+        self._final = -1
         self._last = -1
         self._steps = 0
 
@@ -123,21 +131,34 @@ class SparseReader:
         step = n - self._last
         self._steps = self._steps + 1 if 0 < step <= _STEP else 0
         self._last = n
-        if 0 < self.distance(n) <= _STEP:
+        distance = self.distance(n)
+        if 0 < distance <= _STEP:
             return True
-        if self._steps < _STEPS:
+        picture = int(self._pictures[n])
+        needed = closure(self._graph, (picture,))
+        if 0 < distance <= len(needed):
+            return True
+        everything = len(needed) == picture - min(needed) + 1
+        if self._steps < _STEPS and not (everything and len(needed) > _FAR):
             return False
         self._stop_walking()
-        run = walk(self._graph, int(self._pictures[n]))
+        run = walk(self._graph, picture)
         if run is None:
             return False
         self._begin(run, n)
         return True
 
     def _begin(self, run: Run, n: int) -> None:
-        shown = self._frames[list(run.targets)]
-        self._ends = int(shown.max()) + 1
-        self._passed = int(shown[shown >= 0].min()) - 1
+        shown = np.sort(self._frames[list(run.targets)])
+        shown = shown[shown >= 0]
+        # As far as no frame is missing: what reads something before the start is left out.
+        gaps = np.flatnonzero(np.diff(shown) > 1)
+        place = int(np.searchsorted(shown[gaps], n))
+        first = int(gaps[place - 1]) + 1 if place else 0
+        last = int(gaps[place]) if place < len(gaps) else len(shown) - 1
+        self._passed = int(shown[first]) - 1
+        self._ends = int(shown[last]) + 1
+        self._final = int(shown[-1])
         self._walk = self._decoder.run(run)
 
     def _go_on(self, n: int) -> av.VideoFrame:
@@ -145,6 +166,10 @@ class SparseReader:
         for picture, frame in self._walk:
             self._passed = int(self._frames[picture])
             if self._passed == n:
+                if n == self._final:
+                    # A run that comes to its end leaves a decoder that can be used again.
+                    deque(self._walk, maxlen=0)
+                    self._walk = None
                 return frame
         raise Alarm(f"frame {n} did not come out of the decoder")
 

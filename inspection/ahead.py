@@ -25,7 +25,7 @@ class Indexed:
 
     Attributes:
         path: of the source.
-        how: the way its index was made.
+        how: the way its index was made; "proof": by decoding, and it is read sparsely all the same.
         reason: why it was made by decoding.
         found: the store had it already.
         frames, packets: how many it tells of.
@@ -34,7 +34,7 @@ class Indexed:
     """
 
     path: str
-    how: Literal["headers", "decoding"]
+    how: Literal["headers", "proof", "decoding"]
     reason: str | None
     found: bool
     frames: int
@@ -88,7 +88,7 @@ class IndexJob:
             return Failed(item.path, f"{item.path}: its index cannot be kept in {self._store}")
         return Indexed(
             path=item.path,
-            how="decoding" if index.feed is None else "headers",
+            how=_how(index),
             reason=index.facts.fallback,
             found=found,
             frames=index.frame_count,
@@ -110,6 +110,12 @@ def has_hashes(index: SourceIndex) -> bool:
     return len(index.frames.hash) == index.frame_count
 
 
+def _how(index: SourceIndex) -> Literal["headers", "proof", "decoding"]:
+    if index.feed is None:
+        return "decoding"
+    return "headers" if index.facts.rule is None else "proof"
+
+
 def summary(results: Sequence[Indexed | Failed], refused: Iterable[str] = ()) -> list[str]:
     """What came of it all, a line each; ``refused`` are folders and files not even looked at."""
     indexed = [result for result in results if isinstance(result, Indexed)]
@@ -118,11 +124,14 @@ def summary(results: Sequence[Indexed | Failed], refused: Iterable[str] = ()) ->
     found = sum(result.found for result in indexed)
     frames = sum(result.frames for result in indexed)
     by_headers = sum(result.how == "headers" for result in indexed)
+    by_proof = sum(result.how == "proof" for result in indexed)
     lines = [
         f"{counted(len(indexed), 'source')} with {counted(frames, 'frame')} indexed"
         + (f", {found:,} of them before" if found else ""),
         f"  {by_headers:,} by headers",
     ]
+    if by_proof:
+        lines.append(f"  {by_proof:,} by decoding, with the graph proven")
     reasons = Counter(
         _WHERE.sub("", result.reason or "asked for")
         for result in indexed

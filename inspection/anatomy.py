@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decoder.closure import closure
-from decoder.graph import RAP, REFERENCE, ReferenceGraph
+from decoder.graph import DROPPABLE, REFERENCE, REPLACEABLE, ReferenceGraph
 from decoder.index import DIRECT, KEY, NO_PACKET, PICTURE_TYPES, SourceIndex
 from decoder.plan import plan
 
@@ -146,10 +146,28 @@ def anatomy(index: SourceIndex) -> Anatomy:
 
 
 def access_points(index: SourceIndex) -> NDArray[np.int64]:
-    """Decode indexes from which decoding may start: by the graph, else key packets."""
+    """Decode indexes from which decoding may start as it is: by the graph, else key packets."""
     if index.feed is not None:
-        return np.flatnonzero(index.feed.graph.traits & RAP)
+        starts = index.feed.graph.starts.astype(np.int64)
+        return np.setdiff1d(starts, index.feed.preambles.keys)
     return np.flatnonzero(index.packets.flags & KEY)
+
+
+def skipped(index: SourceIndex) -> str | None:
+    """What is not decoded for a frame, and why not more; None where all is."""
+    if index.feed is None or index.facts.rule is not None:
+        return index.facts.rule
+    traits = index.feed.graph.traits
+    rest = traits[(traits & DROPPABLE) == 0]
+    if not len(rest):
+        return "pictures that are not needed are left out"
+    stubs = int(np.sum((rest & REPLACEABLE) != 0))
+    text = "pictures that no other reads are left out where they are not needed"
+    if stubs:
+        text += f", {stubs:,} others are fed in their state-only form"
+    if stubs < len(rest):
+        text += f"; {len(rest) - stubs:,} have no such form"
+    return text
 
 
 def pictures_of_frames(index: SourceIndex) -> NDArray[np.int32]:

@@ -12,7 +12,7 @@ from decoder.closure import closure
 from decoder.index import SourceIndex
 from decoder.model import expected_amplification
 from decoder.plan import Feed, Plan, Run, plan, whole
-from inspection.anatomy import Anatomy, Pattern, pictures_of_frames
+from inspection.anatomy import Anatomy, Pattern, pictures_of_frames, skipped
 
 MODEL_PERIOD = 32
 MODEL_COUNT = 10
@@ -64,6 +64,7 @@ def as_data(
         "stream": msgspec.to_builtins(index.facts),
         "geometries": msgspec.to_builtins(index.geometries),
         "sparse": index.feed is not None,
+        "skipping": skipped(index),
         "structure": asdict(found),
     }
     if asked is not None:
@@ -97,6 +98,9 @@ def lines(path: str, index: SourceIndex, found: Anatomy) -> list[str]:
         rows.append(("closure", text))
     how = "sparse" if index.feed is not None else f"conservative, because {index.facts.fallback}"
     rows.append(("decoding", how))
+    without = skipped(index)
+    if without is not None:
+        rows.append(("skipping", f"{index.facts.codec}: {without}"))
     direct = f"{found.direct:,} of {found.packets:,} packets are read straight from the file"
     hashes = "with" if found.hashes else "without"
     rows.append(("index", f"{found.bytes:,} bytes in memory, {hashes} hashes; {direct}"))

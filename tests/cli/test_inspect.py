@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands import FRAMEFS, run, the_line
-from tests.clips import with_lasting_message
+from tests.clips import write_clip
 
 LIFT = "native264_Lift_frontview.mp4"
 
@@ -38,10 +38,21 @@ def test_structure_and_a_request(sample: Path, store: Path) -> None:
         assert text in result.stdout
 
 
-def test_reason_of_a_fall_back(sample: Path, tmp_path: Path, store: Path) -> None:
-    source = sample / "native265_Door_frontview.mp4"
-    result = inspect(with_lasting_message(source, tmp_path / "turned.hevc"), "--index", store)
-    assert "conservative, because display orientations hold" in result.stdout
+def test_reason_of_a_fall_back(store: Path, tmp_path: Path) -> None:
+    clip = write_clip(tmp_path / "palette.avi", codec="rawvideo", pix_fmt="pal8", frames=5)
+    result = inspect(clip, "--index", store)
+    assert "conservative, because palettes come beside the packets" in result.stdout
+
+
+def test_what_is_left_out_and_why_not_more(sample: Path, store: Path, tmp_path: Path) -> None:
+    result = inspect(sample / LIFT, "--index", store)
+    assert "skipping  h264: pictures that no other reads are left out" in result.stdout
+    clip = write_clip(tmp_path / "clip.ts", codec="mpeg2video", b_frames=2, gop=12)
+    result = inspect(clip, "--frames", "30", "--index", store)
+    assert "skipping  mpeg2video: B pictures are left out; others refer to the " in result.stdout
+    assert "starts proven: 6 of 6" in result.stdout
+    assert "6 random access points" in result.stdout
+    assert "0 state-only" in result.stdout
 
 
 def test_json(sample: Path, store: Path) -> None:

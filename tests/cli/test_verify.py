@@ -21,7 +21,7 @@ def test_sound_videos(tmp_path: Path) -> None:
     result = verify(tmp_path, "--all")
     assert result.returncode == 0, result
     assert result.stdout.startswith(
-        "2 sources compared, 1 of them read sparsely: 120 frames read, 0 wrong\n"
+        "2 sources compared, 2 of them read sparsely: 120 frames read, 0 wrong\n"
     )
     sampled = verify(tmp_path, "--sample", "7", "--seed", "3")
     assert sampled.returncode == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
 import random
@@ -12,6 +13,7 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 
@@ -24,6 +26,7 @@ from decoder.pool import ReaderPool
 from decoder.reader import FrameReader
 from decoder.scan import scan
 from decoder.service import FrameService
+from decoder.sparse import SparseDecoder
 from decoder.store import IndexStore
 from tests.bitstream.clip import corpus_files, h264_files
 from tests.clips import concatenate, read_barcode, write_clip
@@ -465,3 +468,22 @@ def test_nothing_but_our_errors(clip: Path) -> None:
             assert reader.frame(len(reader) - 1).planes
     except DecoderError:
         pass
+
+
+def test_behind_what_is_decoded_there_are_zeros(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Decoders read a little further than their packet."""
+    source = made("default", tmp_path)
+    behind: set[bytes] = set()
+    decode = SparseDecoder._decode
+
+    def looking(self: SparseDecoder, packet: av.Packet | None) -> list[av.VideoFrame]:  # type: ignore[type-arg]
+        if packet is not None:
+            behind.add(ctypes.string_at(packet.buffer_ptr + packet.buffer_size, 64))
+        return decode(self, packet)
+
+    monkeypatch.setattr(SparseDecoder, "_decode", looking)
+    with FrameReader(source, index=by_headers(source)) as reader:
+        reader.frame(40)
+    assert behind == {bytes(64)}

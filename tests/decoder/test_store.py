@@ -132,6 +132,20 @@ def test_damaged_file_is_set_aside_once(
     assert "set aside" in caplog.text
 
 
+def test_older_versions_are_made_anew(path: Path, index: SourceIndex) -> None:
+    store = IndexStore(str(path))
+    store.put(numbered(1), OPTIONS, index)
+    store.close()
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION - 1}")
+    connection.close()
+    store = IndexStore(str(path))
+    assert store.get(numbered(1), OPTIONS) is None
+    store.put(numbered(1), OPTIONS, index)
+    store.close()
+    assert holds(IndexStore(str(path)), numbered(1), index)
+
+
 def test_newer_version_is_set_aside(
     path: Path, index: SourceIndex, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -200,6 +200,47 @@ def test_a_packet_is_fed_for_those_of_its_pictures_that_are_needed() -> None:
     assert whole.targets == (0, 3, 4)
 
 
+def test_walks_begin_at_the_last_start_and_leave_out_what_needs_more() -> None:
+    """Two open groups: pictures 4 and 5 read 2 and 3, the rest of their group does not."""
+
+    def b(number: int, *references: int) -> Picture:
+        return picture(number, *references, droppable=True, replaceable=False)
+
+    def fixed(number: int, *references: int, start: bool = False) -> Picture:
+        made = picture(number, *references, rap=number == 0, replaceable=False)
+        return replace(made, preamble=() if start else made.preamble)
+
+    pictures = [
+        fixed(0), b(1, 0), fixed(2, 0), fixed(3, start=True), b(4, 2, 3), b(5, 2, 3), fixed(6, 3),
+        b(7, 3, 6), fixed(8, 6),
+    ]  # fmt: skip
+    chosen = walk(graph(pictures), 7)
+    assert chosen is not None
+    assert (chosen.start, chosen.preamble) == (3, True)
+    assert chosen.targets == (3, 6, 7, 8)
+    assert [item.packet for item in chosen.items] == [3, 6, 7, 8]
+    before = walk(graph(pictures), 5)
+    assert before is not None
+    assert (before.start, before.targets) == (0, tuple(range(9)))
+    # where what needs more cannot be left out, from the random access point
+    pictures[5] = fixed(5, 2, 3)
+    whole = walk(graph(pictures), 7)
+    assert whole is not None
+    assert (whole.start, whole.targets) == (0, tuple(range(9)))
+
+
+def test_walks_end_at_a_start_when_they_are_long() -> None:
+    pictures = [picture(0, rap=True)]
+    for number in range(1, 1000):
+        start = number % 10 == 0
+        made = picture(number, *([] if start else [number - 1]), replaceable=False)
+        pictures.append(replace(made, preamble=() if start else None))
+    chosen = walk(graph(pictures), 105)
+    assert chosen is not None
+    assert chosen.start == 100
+    assert 256 < len(chosen.targets) < 300
+
+
 def counted(number: int, count: int, *references: int, anchors: bool = True) -> Picture:
     """A picture whose count is known modulo 16, and which may begin a run if it reads nothing."""
     made = picture(
