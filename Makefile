@@ -17,9 +17,10 @@ lint: setup
 	$(python) -m mypy
 	.venv/bin/lint-imports --no-logo
 
-# Sparse decoding against full decoding: 10,000 requests; FRAMEFS_CORPUS adds its clips.
+# Sparse decoding against full decoding, 10,000 requests for each codec; FRAMEFS_CORPUS adds its clips.
+# PROTOCOL_OPTIONS='--codec hevc' etc.
 protocol: setup
-	$(python) -m tests.protocol
+	$(python) -m tests.protocol $(PROTOCOL_OPTIONS)
 
 # Compares every frame that a mount shows with a full decode; FRAMEFS_CORPUS names the videos.
 exactness: setup

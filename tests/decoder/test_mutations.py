@@ -32,7 +32,8 @@ from decoder.sparse import Alarm, SparseDecoder
 from tests.bitstream.prediction import wrong_predictions
 from tests.bitstream.writer import Features, write
 from tests.damaging import damage_slice, with_second_pps, without_repeated_sets
-from tests.protocol import Stream, Truth, check
+from tests.protocol import Truth, check
+from tests.streams import Stream
 from tests.x264 import BASE, Recipe
 from tests.x264 import write as write_recipe
 
@@ -56,7 +57,7 @@ class Known:
 
     def faults(self) -> int:
         """What the protocol finds; indexes the file anew."""
-        stream = Stream(self.path.name, "written", lambda _: self.path)
+        stream = Stream(self.path.name, "h264", "written", lambda _: self.path)
         verdict = check(self.path, self.truth, stream, 1, (12, 60))
         return len(verdict.faults)
 
