@@ -12,6 +12,7 @@ import av
 from tests import encoding, otherstreams, svtav1, x264, x265
 from tests.bitstream.writer import random_features
 from tests.bitstream.writer import write as write_stream
+from tests.hevcwriter import stream as hevcwriter
 
 CODECS = ("h264", "hevc", "av1", "others")
 
@@ -86,12 +87,25 @@ def _written(codec: str, seed: int, count: int) -> Iterable[Stream]:
         for number in range(1000 * seed, 1000 * seed + count):
             make = partial(write_random, number)
             yield Stream(f"written-{number}", codec, "written", make)
+    if codec == "hevc":
+        for number in range(1000 * seed, 1000 * seed + count):
+            features = hevcwriter.random_features(number)
+            sparse = codec in _FROM_HEADERS and not (features.collisions or features.ends)
+            make = partial(write_random_hevc, number)
+            yield Stream(f"written-{number}", codec, "written", make, sparse=sparse)
 
 
 def write_random(seed: int, folder: Path) -> Path:
     """A random written H.264 stream as a raw file."""
     path = folder / f"written-{seed}.h264"
     path.write_bytes(b"".join(write_stream(seed, random_features(seed)).clip.packets))
+    return path
+
+
+def write_random_hevc(seed: int, folder: Path) -> Path:
+    """A random written H.265 stream as a raw file."""
+    path = folder / f"written-{seed}.hevc"
+    path.write_bytes(hevcwriter.write(seed).content)
     return path
 
 
