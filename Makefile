@@ -30,10 +30,11 @@ exactness: setup
 stress: setup
 	$(python) -m tests.stress
 
-# Compares framefs with other readers on BENCH_CLIPS; see docs/benchmark.md.
+# Compares framefs with other readers on BENCH_CLIPS, or on SET='native265 svtav1'; see docs/benchmark.md.
 bench: setup
 	@bench/setup.sh
-	.venv-bench/bin/python -m bench --clips '$(BENCH_CLIPS)' \
+	.venv-bench/bin/python -m bench \
+		$(if $(SET),$(addprefix --set ,$(SET)),--clips '$(BENCH_CLIPS)') \
 		$(if $(BENCH_JSON),--json '$(BENCH_JSON)') $(BENCH_OPTIONS)
 
 setup:
