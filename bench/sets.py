@@ -80,6 +80,7 @@ def _recorded(name: str) -> list[Path]:
 
 def _encode(source: Path, target: Path, encoding: _Encoding) -> None:
     """Writes ``target`` in one step, so that a half-written one is never taken for it."""
+    os.environ.setdefault("SVT_LOG", "1")  # errors; it says everything else on stderr too
     handle, name = tempfile.mkstemp(suffix=target.suffix, dir=target.parent)
     os.close(handle)
     try:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 from tests.encoding import Recipe
+
+os.environ.setdefault("SVT_LOG", "1")  # errors; it says everything else on stderr too
 
 
 def av1(name: str, options: str = "g=250", parameters: str = "", **more: object) -> Recipe:

@@ -18,6 +18,7 @@ from decoder.sparse import SparseDecoder
 
 _OBU_FRAME_HEADER = 3
 _OBU_FRAME = 6
+_HAS_EXTENSION, _HAS_SIZE = 4, 2  # bits of an OBU header
 _VCL = 32  # nal_unit_type below are slice segments
 _FIRST_SLICE = 128  # first_slice_segment_in_pic_flag
 
@@ -29,6 +30,7 @@ class Counted:
     Attributes:
         went_in: coded pictures in what was fed, told from the bytes; of codecs where that is
             simple (`coded_pictures`), else what plans say.
+        repeats: those of them that only show again what is decoded already (AV1).
         came_out: frames of real pictures.
         closures: pictures in the closures of the targets.
         hidden: those of them that do not come out.
@@ -38,12 +40,18 @@ class Counted:
     """
 
     went_in: int = 0
+    repeats: int = 0
     came_out: int = 0
     closures: int = 0
     hidden: int = 0
     starts: int = 0
     bridges: int = 0
     state_only: int = 0
+
+    @property
+    def decoded(self) -> int:
+        """Pictures whose samples were reconstructed."""
+        return self.went_in - self.repeats - self.state_only
 
     def faults(self) -> list[str]:
         """What does not add up."""
@@ -72,6 +80,7 @@ class _Running:
     """What one run has been seen to do so far."""
 
     went_in: int = 0
+    repeats: int = 0
     shown: list[int] = field(default_factory=list)
 
 
@@ -92,7 +101,9 @@ class Tally:
             if running is not None:
                 if packet is not None and packet.pts is not None and packet.pts >= 0:
                     assert self._media is not None
-                    running.went_in += coded_pictures(self._media.context, bytes(packet))
+                    found, repeats = coded_pictures(self._media.context, bytes(packet))
+                    running.went_in += found
+                    running.repeats += repeats
                 running.shown += [frame.pts for frame in frames if frame.pts is not None]
             return frames
 
@@ -130,6 +141,7 @@ def account(graph: ReferenceGraph, run: Run, seen: _Running) -> Counted:
     needed = closure(graph, run.targets)
     return Counted(
         went_in=seen.went_in or len(set().union(*kinds.values())),
+        repeats=seen.repeats,
         came_out=len(real),
         closures=len(needed),
         hidden=len(needed & hidden),
@@ -139,18 +151,22 @@ def account(graph: ReferenceGraph, run: Run, seen: _Running) -> Counted:
     )
 
 
-def coded_pictures(context: av.VideoCodecContext, data: bytes) -> int:
-    """Coded pictures in bytes that are fed; 0 for codecs where nobody counts them."""
+def coded_pictures(context: av.VideoCodecContext, data: bytes) -> tuple[int, int]:
+    """Coded pictures in bytes that are fed, and how many of them show a decoded one again.
+
+    (0, 0) for codecs where nobody counts them.
+    """
     codec = context.codec.canonical_name
     if codec == "hevc":
         units = nal.split(data, _length_size(bytes(context.extradata or b"")))
-        return sum(
+        found = sum(
             unit[0] >> 1 < _VCL and not unit[1] >> 3 and bool(unit[2] & _FIRST_SLICE)
             for unit in units
         )
+        return found, 0
     if codec == "av1":
-        return sum(kind in (_OBU_FRAME_HEADER, _OBU_FRAME) for kind in _obu_types(data))
-    return 0
+        return _frames_of(data)
+    return 0, 0
 
 
 def _length_size(extradata: bytes) -> int:
@@ -160,21 +176,24 @@ def _length_size(extradata: bytes) -> int:
     return nal.ANNEX_B
 
 
-def _obu_types(data: bytes) -> Iterator[int]:
-    """obu_type of each OBU of a temporal unit (AV1, 5.3)."""
-    place = 0
+def _frames_of(data: bytes) -> tuple[int, int]:
+    """(frames, those with show_existing_frame) of a temporal unit (AV1, 5.3, 5.9.2)."""
+    place = frames = repeats = 0
     while place < len(data):
         head = data[place]
-        place += 2 if head & 4 else 1
-        yield head >> 3 & 15
-        if not head & 2:
-            return
+        place += 2 if head & _HAS_EXTENSION else 1
         size = shift = 0
-        while True:
-            byte = data[place]
-            place += 1
-            size |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                break
+        if head & _HAS_SIZE:
+            byte = 128
+            while byte & 128:
+                byte = data[place]
+                size |= (byte & 127) << shift
+                shift += 7
+                place += 1
+        else:
+            size = len(data) - place
+        kind = head >> 3 & 15
+        frames += kind in (_OBU_FRAME_HEADER, _OBU_FRAME)
+        repeats += kind == _OBU_FRAME_HEADER and data[place] >> 7
         place += size
+    return frames, repeats
