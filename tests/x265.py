@@ -188,8 +188,9 @@ def _joined() -> list[Recipe]:
         replace(first, name="sets_change_often", then=(other, first, other)),
         replace(first, name="sets_change_once", then=(other,), rewrite=without_repeated_sets),
         replace(first, name="size_changes", then=(small, first)),
+        replace(first, name="size_changes_once", then=(small,), rewrite=without_repeated_sets),
         replace(first, name="depth_changes", then=(deep,)),
-        replace(first, name="joined_at_a_cra", then=(crossed,)),
+        replace(first, name="joined_at_a_cra", then=(crossed,), conservative=True),
         replace(first, name="joined_behind_eos", then=(crossed,), rewrite=eos_before_sets),
     ]
 
@@ -255,6 +256,8 @@ def without_repeated_sets(content: bytes) -> bytes:
             if in_force.get(kind) == unit:
                 continue
             in_force[kind] = unit
+            for other in PARAMETER_SETS[PARAMETER_SETS.index(kind) + 1 :]:
+                in_force.pop(other, None)
         units.append(unit)
     return nal.join(units, nal.ANNEX_B)
 

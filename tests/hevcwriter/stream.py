@@ -36,6 +36,8 @@ class Features:
     log2_max_lsb: int = 8
     sub_layers: int = 1
     long_term: bool = False
+    far: bool = False
+    """Pictures that read none of those just before them."""
     bidirectional: bool = True
     open_gop: bool = True
     broken_links: bool = False
@@ -190,6 +192,8 @@ class StreamWriter:
         if f.leading and not f.ends and kind not in (IDR_N_LP, BLA_N_LP):
             leading = self._random.randint(1, 3)
         begins = kind != CRA or self._after_end
+        if not begins:
+            leading = max(0, min(leading, self._farthest - self._last - 1))
         poc = self._last + leading + 1
         if begins:
             count = 0 if kind in (IDR_N_LP, IDR_W_RADL) else self._new_count(leading)
@@ -266,18 +270,22 @@ class StreamWriter:
         f = self._features
         between = self._random.randint(0, 3) if f.bidirectional and not f.ends else 0
         start = self._last
-        farthest = self._previous + (1 << (f.log2_max_lsb - 1)) - 1
-        between = max(0, min(between, farthest - start - 1))
+        between = max(0, min(between, self._farthest - start - 1))
         anchor = start + between + 1
         if self._often(0.2):
-            anchor = min(anchor + self._random.randint(0, 2), farthest)
+            anchor = min(anchor + self._random.randint(0, 2), self._farthest)
         # The next one, or a CRA picture with what leads it, must be near enough to one that counts.
-        self._trail(anchor, 0, keep=farthest - anchor < 5 or self._often(0.85))
+        self._trail(anchor, 0, keep=self._farthest - anchor < 5 or self._often(0.85))
         self._last = anchor
         places = list(range(start + 1, start + 1 + between))
         self._random.shuffle(places)
         for poc in places:
             self._trail(poc, self._random.randrange(f.sub_layers), keep=self._often(0.5))
+
+    @property
+    def _farthest(self) -> int:
+        """The greatest order count that is told rightly from that of the last anchor."""
+        return self._previous + (1 << (self._features.log2_max_lsb - 1)) - 1
 
     def _trail(self, poc: int, temporal_id: int, *, keep: bool) -> None:
         picture = Picture265(TRAIL_R if keep else TRAIL_N, poc, temporal_id, self._shown())
@@ -315,6 +323,8 @@ class StreamWriter:
             key=lambda k: k.index, default=None,
         )  # fmt: skip
         used = readable[: self._random.randint(1, 4)] if readable else []
+        if f.far and used and self._often(0.6):
+            newest = None
         if newest in readable and newest not in used and self._often(0.7):
             used.append(newest)
         rest = [kept for kept in there if kept not in used]
@@ -361,6 +371,8 @@ class StreamWriter:
     def _needs_msb(self, picture: Picture265, kept: Kept) -> bool:
         """Where another picture that may still be around has the same LSBs, and else at random."""
         modulus = 1 << self._sps.log2_max_lsb
+        if picture.irap and not self._features.collisions:
+            return True  # elsewhere a decoder that starts here makes up a picture for it
         same = [poc for poc in self._recent if poc != kept.poc and (poc - kept.poc) % modulus == 0]
         return bool(same) or self._often(0.3)
 
@@ -415,6 +427,7 @@ def random_features(seed: int) -> Features:
         log2_max_lsb=generator.choice((4, 4, 5, 6, 8)),
         sub_layers=generator.choice((1, 1, 2, 3)),
         long_term=often(0.5),
+        far=often(0.3),
         bidirectional=often(0.8),
         open_gop=often(0.8),
         broken_links=often(0.3),
