@@ -17,9 +17,10 @@ lint: setup
 	$(python) -m mypy
 	.venv/bin/lint-imports --no-logo
 
-# Sparse decoding against full decoding: 10,000 requests; FRAMEFS_CORPUS adds its clips.
+# Sparse decoding against full decoding, 10,000 requests for each codec; FRAMEFS_CORPUS adds its clips.
+# PROTOCOL_OPTIONS='--codec hevc' etc.
 protocol: setup
-	$(python) -m tests.protocol
+	$(python) -m tests.protocol $(PROTOCOL_OPTIONS)
 
 # Compares every frame that a mount shows with a full decode; FRAMEFS_CORPUS names the videos.
 exactness: setup
@@ -29,10 +30,11 @@ exactness: setup
 stress: setup
 	$(python) -m tests.stress
 
-# Compares framefs with other readers on BENCH_CLIPS; see docs/benchmark.md.
+# Compares framefs with other readers on BENCH_CLIPS, or on SET='native265 svtav1'; see docs/benchmark.md.
 bench: setup
 	@bench/setup.sh
-	.venv-bench/bin/python -m bench --clips '$(BENCH_CLIPS)' \
+	.venv-bench/bin/python -m bench \
+		$(if $(SET),$(addprefix --set ,$(SET)),--clips '$(BENCH_CLIPS)') \
 		$(if $(BENCH_JSON),--json '$(BENCH_JSON)') $(BENCH_OPTIONS)
 
 setup:

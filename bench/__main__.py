@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import glob
 import json
 import os
@@ -21,6 +22,8 @@ from bench.measure import Asked, ClipRun, Results
 from bench.patterns import STRIDES, Batch, batches, fits
 from bench.peers import NAMES, Availability
 from bench.remote import PeerFailed, Remote
+from bench.sets import NAMES as SETS
+from bench.sets import NoClips, clips_of
 from bench.summary import summarize
 
 SUBJECT = NAMES[0]
@@ -56,7 +59,14 @@ def _count(default: int, least: int = 1) -> dict[str, Any]:
 
 
 @click.command()
-@click.option("--clips", multiple=True, required=True, help="Files, as a glob pattern; repeatable.")
+@click.option("--clips", multiple=True, help="Files, as a glob pattern; repeatable.")
+@click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    type=click.Choice(SETS),
+    help="A set of clips by name; repeatable. Those in AV1 are encoded when first asked for.",
+)
 @click.option(
     "--peers",
     default=",".join(NAMES),
@@ -92,6 +102,7 @@ def _count(default: int, least: int = 1) -> dict[str, Any]:
 def command(
     context: click.Context,
     clips: tuple[str, ...],
+    sets: tuple[str, ...],
     peers: list[str],
     patterns: list[str],
     number: int,
@@ -105,7 +116,9 @@ def command(
 ) -> int:
     """Compare framefs with other readers of video frames by number, each on one thread."""
     named = context.get_parameter_source("peers") is not click.core.ParameterSource.DEFAULT
-    paths = _expand(clips)
+    if not clips and not sets:
+        raise click.UsageError("nothing to measure: give --clips or --set")
+    paths = _expand(clips) + _of_sets(sets)
     results = Results()
     began = machine.facts()
     chosen = [SUBJECT, *(name for name in peers if name != SUBJECT)]
@@ -143,6 +156,7 @@ def command(
     if output is not None:
         settings = {
             "clips": paths,
+            "sets": list(sets),
             "patterns": patterns,
             "batches": number,
             "size": size,
@@ -180,6 +194,14 @@ def _expand(clips: Sequence[str]) -> list[str]:
         if not os.path.isfile(path):
             raise click.UsageError(f"there is no file {path}")
     return list(dict.fromkeys(os.path.abspath(path) for path in paths))
+
+
+def _of_sets(names: Sequence[str]) -> list[str]:
+    try:
+        say = functools.partial(click.echo, err=True)
+        return [path for name in names for path in clips_of(name, say)]
+    except NoClips as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _labels(paths: Sequence[str]) -> dict[str, str]:

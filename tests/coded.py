@@ -10,7 +10,7 @@ import av
 from av.video.stream import VideoStream
 
 from tests.clips import to_frame, write_clip
-from tests.x264 import pictures
+from tests.encoding import pictures
 
 _LAYERS = (
     "ts_number_layers=3:ts_target_bitrate=100,200,300:ts_rate_decimator=4,2,1:ts_periodicity=4:"

@@ -1,20 +1,18 @@
 """The protocol of sparse decoding: `FrameReader` against a full sequential decode.
 
-    python -m tests.protocol --seed 1 [--requests 10000] [--frames 100000] [--only NAME]
+    python -m tests.protocol --codec all --seed 1 [--requests 10000] [--frames 100000] [--only NAME]
 
-``make protocol``. Streams of H.264: every structure of x264 (`tests.x264`), random written ones
-with fields, MBAFF, long-term references, marking operations and gaps (`tests.bitstream.writer`). Of
-H.265: every structure of x265 (`tests.x265`), random written ones with long-term references,
-leading pictures and pictures not for output (`tests.bitstream.hevc.writer`). And every clip of
-either below FRAMEFS_CORPUS. For each, the frame list, timestamps and geometry of the index must be
-those of the full decode; then requests of 1-20 frames are read, and each frame must have the
-planes, size, format and colour properties of the full decode. Random sets with repeats, windows,
-strides, single steps forward and backward share one reader, as in a mount.
+``make protocol``. Streams (`tests.streams`): every structure that x264, x265, SVT-AV1 and the other
+encoders of FFmpeg make, such streams rewritten and joined, random written ones, every clip below
+FRAMEFS_CORPUS. For each, the frame list, timestamps and geometry of the index must be those of the
+full decode; then requests of 1-20 frames are read, and each frame must have the planes, size,
+format and colour properties of the full decode. Random sets with repeats, windows, strides, single
+steps forward and backward share one reader, as in a mount.
 
-Seen from the decoder's side, the pictures that come out of a codec context beside state-only ones
-and preambles must be those of the closure; besides, where nothing else can rebuild the picture
-buffer, the IDR picture that a run starts from. Streams that are decoded conservatively are listed
-with the reason. Exit status 1 on any fault; a fault names the command that reproduces it.
+What goes into a codec context and what comes out of it (`tests.tally`) must be the closure; besides
+state-only pictures and preambles, the picture that a run starts from where nothing else can rebuild
+the picture buffer, and bridges. Streams that are decoded conservatively are listed with the reason.
+Exit status 1 on any fault; a fault names the command that reproduces it.
 """
 
 from __future__ import annotations
@@ -26,28 +24,19 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
-import av
 import numpy as np
 
-from decoder.closure import closure
 from decoder.errors import DecoderError
-from decoder.feed import FeedTable
-from decoder.graph import HIDDEN, RAP
 from decoder.index import Geometry
 from decoder.pixels import Pixels
-from decoder.plan import Feed, Run
 from decoder.reader import FrameReader
-from decoder.sparse import SparseDecoder
-from tests import x264, x265
-from tests.bitstream import writer as h264_writer
-from tests.bitstream.clip import files_of
-from tests.bitstream.hevc import writer as hevc_writer
 from tests.oracle import full_frames
+from tests.streams import CODECS, Stream, streams
+from tests.tally import Counted, Tally
 
 MOST = 20
 """Frames in a request."""
@@ -57,19 +46,6 @@ _FEW = 12
 
 _MARGIN = 1.05
 """For what those clips do less."""
-
-_PIXELS = 25_000
-"""Pictures of this size are cheap; clips with larger ones get fewer requests."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stream:
-    """One stream of the protocol: what it is called, how its file comes about, its share."""
-
-    name: str
-    kind: str
-    make: Callable[[Path], Path]
-    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,81 +73,23 @@ class Verdict:
     """What was found for one stream."""
 
     name: str
+    codec: str
     kind: str
     frames: int = 0
     requests: int = 0
     compared: int = 0
     wrong: int = 0
     missing: int = 0
-    came_out: int = 0
-    """Pictures of plans that came out of the codec context, state-only ones excepted."""
-    closures: int = 0
-    """Pictures in the closures of those plans."""
-    starts: int = 0
-    """IDR pictures beside the closure that a run had to start from."""
-    state_only: int = 0
+    counted: Counted = field(default_factory=Counted)
     fallback: str | None = None
     refused: str | None = None
     faults: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
 
-class Tally:
-    """Counts what comes out of the codec contexts of sparse decoders, run by run.
-
-    Walks, which want all that is fed, are not counted.
-    """
-
-    def __init__(self) -> None:
-        self.came_out = self.closures = self.starts = self.state_only = 0
-        self._undo: list[Callable[[], None]] = []
-
-    def __enter__(self) -> Tally:
-        decode, run = SparseDecoder._decode, SparseDecoder.run
-        current: dict[SparseDecoder, list[int | None]] = {}
-
-        def counted(self: SparseDecoder, packet: av.Packet | None) -> list[av.VideoFrame]:  # type: ignore[type-arg]
-            frames = decode(self, packet)
-            if self in current:
-                current[self] += [frame.pts for frame in frames]
-            return frames
-
-        def watched(decoder: SparseDecoder, chosen: Run) -> Iterator[tuple[int, av.VideoFrame]]:
-            current[decoder] = []
-            try:
-                yield from run(decoder, chosen)
-                self._count(decoder._feed, chosen, current[decoder])
-            finally:
-                del current[decoder]
-
-        setattr(SparseDecoder, "_decode", counted)  # noqa: B010
-        setattr(SparseDecoder, "run", watched)  # noqa: B010
-        self._undo = [
-            lambda: setattr(SparseDecoder, "_decode", decode),
-            lambda: setattr(SparseDecoder, "run", run),
-        ]
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for undo in self._undo:
-            undo()
-
-    def _count(self, feed: FeedTable, run: Run, shown: Sequence[int | None]) -> None:
-        graph = feed.graph
-        if len(run.targets) == run.real and run.real > 1 and not run.state_only + run.dropped:
-            return  # a walk, or a plan that is one
-        real = {item.packet for item in run.items if item.feed is Feed.REAL}
-        pictures = [int(graph.packet_pictures[p]) for p in shown if p is not None and p in real]
-        self.came_out += len(pictures)
-        needed = closure(graph, run.targets)
-        self.closures += sum(not graph.traits[picture] & HIDDEN for picture in needed)
-        self.starts += run.start not in needed and bool(graph.traits[run.start] & RAP)
-        self.state_only += run.state_only
-
-
 def check(path: Path, truth: Truth, stream: Stream, seed: int, share: tuple[int, int]) -> Verdict:
     """Compares so many (requests, frames) of a file with the truth."""
-    verdict = Verdict(stream.name, stream.kind, len(truth.hashes))
+    verdict = Verdict(stream.name, stream.codec, stream.kind, len(truth.hashes))
     began = time.monotonic()
     try:
         generator = random.Random(f"{seed} {stream.name}")
@@ -181,20 +99,16 @@ def check(path: Path, truth: Truth, stream: Stream, seed: int, share: tuple[int,
                 _check_requests(verdict, reader, truth, generator, share)
             if verdict.fallback is None and reader.stats.alarms:
                 verdict.fallback = f"alarm: {_fallback(reader)}"
-            verdict.came_out, verdict.state_only = tally.came_out, tally.state_only
-            verdict.closures, verdict.starts = tally.closures, tally.starts
+            verdict.counted = tally.counted
     except DecoderError as error:
         verdict.refused = str(error)
         if truth.hashes:
             verdict.faults.append(f"refused: {error}")
             verdict.missing += len(truth.hashes)
-    if verdict.fallback is not None and not stream.kind.startswith("clips"):
+    if verdict.fallback is not None and stream.sparse:
         verdict.faults.append(f"in fall-back: {verdict.fallback}")
-    if verdict.fallback is None and verdict.came_out != verdict.closures + verdict.starts:
-        verdict.faults.append(
-            f"{verdict.came_out} pictures came out for {verdict.closures} in closures "
-            f"and {verdict.starts} starts"
-        )
+    if verdict.fallback is None:
+        verdict.faults += verdict.counted.faults()
     verdict.seconds = time.monotonic() - began
     return verdict
 
@@ -273,52 +187,6 @@ def _read(reader: FrameReader, kind: str, wanted: list[int]) -> list[int | None]
     return [found[n].hash if n in found else None for n in wanted]
 
 
-def streams(seed: int, written: int, corpus: Path | None) -> list[Stream]:
-    """All streams of the protocol; what is random in them depends on ``seed``."""
-    found = [
-        Stream(recipe.name, "x264", partial(x264.write, recipe, seed=seed))
-        for recipe in x264.recipes()
-    ]
-    found += [
-        Stream(f"{recipe.name}-265", "x265", partial(x265.write, recipe, seed=seed))
-        for recipe in x265.recipes()
-    ]
-    numbers = range(1000 * seed, 1000 * seed + written)
-    found += [Stream(f"written-{n}", "written", partial(write_h264, n)) for n in numbers]
-    found += [Stream(f"written-265-{n}", "written", partial(write_hevc, n)) for n in numbers]
-    if corpus is not None:
-        for path in [*files_of("h264", corpus), *files_of("hevc", corpus)]:
-            name = path.relative_to(corpus)
-            kind = f"clips of {name.parts[0]}" if len(name.parts) > 1 else "clips"
-            found.append(Stream(str(name), kind, partial(_as_it_is, path), _weight(path)))
-    return found
-
-
-def write_h264(seed: int, folder: Path) -> Path:
-    """A random written stream of H.264 as a raw file."""
-    path = folder / f"written-{seed}.h264"
-    features = h264_writer.random_features(seed)
-    path.write_bytes(b"".join(h264_writer.write(seed, features).clip.packets))
-    return path
-
-
-def write_hevc(seed: int, folder: Path) -> Path:
-    """A random written stream of H.265 as a raw file."""
-    path = folder / f"written-{seed}.hevc"
-    path.write_bytes(hevc_writer.write(seed, hevc_writer.random_features(seed)).file)
-    return path
-
-
-def _as_it_is(path: Path, folder: Path) -> Path:
-    return path
-
-
-def _weight(path: Path) -> float:
-    with av.open(path, metadata_errors="ignore") as container:
-        context = container.streams.video[0].codec_context
-        return min(1.0, _PIXELS / max(1, context.width * context.height))
-
-
 def shares(chosen: Sequence[Stream], requests: int, frames: int) -> list[tuple[int, int]]:
     """(requests, frames) at least, for each stream."""
     total = sum(stream.weight for stream in chosen) / _MARGIN
@@ -335,24 +203,40 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs the protocol; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     corpus = os.environ.get("FRAMEFS_CORPUS")
+    parser.add_argument("--codec", choices=(*CODECS, "all"), default="all")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--requests", type=int, default=10_000)
-    parser.add_argument("--frames", type=int, default=100_000)
+    parser.add_argument("--requests", type=int, default=10_000, help="for each codec")
+    parser.add_argument("--frames", type=int, default=100_000, help="for each codec")
     parser.add_argument("--written", type=int, default=60, help="random streams to write")
     parser.add_argument("--corpus", type=Path, default=Path(corpus) if corpus else None)
     parser.add_argument(
         "--only", default="", help="the stream of this name, or those containing it"
     )
     options = parser.parse_args(arguments)
-    all_streams = streams(options.seed, options.written, options.corpus)
+    chosen = CODECS if options.codec == "all" else (options.codec,)
+    print(f"seed {options.seed}, {', '.join(chosen)}, corpus {options.corpus}")
+    began = time.monotonic()
+    verdicts = []
+    for codec in chosen:
+        verdicts += _run(codec, options)
+    print()
+    for codec in chosen:
+        _report(codec, [v for v in verdicts if v.codec == codec])
+    faults = sum(len(v.faults) for v in verdicts)
+    print(f"{len(verdicts)} streams, {faults} faults; {time.monotonic() - began:.0f} s")
+    return 1 if faults or not verdicts else 0
+
+
+def _run(codec: str, options: argparse.Namespace) -> list[Verdict]:
+    """All streams of one codec."""
+    all_streams = streams(codec, options.seed, options.written, options.corpus)
     portions = shares(all_streams, options.requests, options.frames)
     exact = [stream for stream in all_streams if stream.name == options.only]
     command = (
-        f"python -m tests.protocol --seed {options.seed} --requests {options.requests} "
-        f"--frames {options.frames} --written {options.written} --only "
+        f"python -m tests.protocol --codec {codec} --seed {options.seed} "
+        f"--requests {options.requests} --frames {options.frames} --written {options.written} "
+        "--only "
     )
-    print(f"seed {options.seed}, {len(all_streams)} streams, corpus {options.corpus}")
-    began = time.monotonic()
     verdicts = []
     with tempfile.TemporaryDirectory() as folder:
         for stream, share in zip(all_streams, portions, strict=True):
@@ -364,44 +248,50 @@ def main(arguments: list[str] | None = None) -> int:
             _print(verdict)
             for fault in verdict.faults[:5]:
                 print(f"    FAULT {fault}\n    reproduce: {command}'{stream.name}'", flush=True)
-    return _summary(verdicts, time.monotonic() - began)
+    return verdicts
 
 
 def _print(v: Verdict) -> None:
+    counted = v.counted
     print(
         f"{v.name[:50]:50} {v.frames:5} frames {v.requests:4} requests {v.compared:5} compared "
-        f"{v.wrong} wrong {v.missing} missing; {v.came_out:6} came out for "
-        f"{v.closures:6} in closures and {v.starts:3} starts, "
-        f"{v.state_only:6} state-only, {v.seconds:5.1f} s"
+        f"{v.wrong} wrong {v.missing} missing; {counted.went_in:6} in {counted.came_out:6} out for "
+        f"{counted.closures:6} in closures ({counted.hidden:5} hidden), {counted.starts:3} starts, "
+        f"{counted.bridges:3} bridges, {counted.state_only:6} state-only, {v.seconds:5.1f} s"
         + (f"; fall-back: {v.fallback}" if v.fallback else "")
         + (f"; refused: {v.refused}" if v.refused else ""),
         flush=True,
     )
 
 
-def _summary(verdicts: Sequence[Verdict], seconds: float) -> int:
-    for kind in dict.fromkeys(v.kind for v in verdicts):
-        own = [v for v in verdicts if v.kind == kind and not v.refused]
-        conservative = [v for v in own if v.fallback]
-        if own:
-            share = 100 * len(conservative) / len(own)
-            print(f"{kind}: {len(own)} streams, {len(conservative)} in fall-back ({share:.1f} %)")
-        reasons = collections.Counter(v.fallback for v in conservative)
-        for reason, count in reasons.most_common():
-            print(f"    {count} x {reason}")
-    faults = sum(len(v.faults) for v in verdicts)
-    sparse = [v for v in verdicts if v.fallback is None]
+def _report(codec: str, verdicts: Sequence[Verdict]) -> None:
+    """The totals of one codec, and by kind of stream who is in fall-back and why."""
+    sparse = [v for v in verdicts if v.fallback is None and v.refused is None]
+    conservative = [v for v in verdicts if v.fallback is not None]
+    frames = sum(v.frames for v in verdicts)
+    fallen = sum(v.frames for v in conservative)
+    total = Counted()
+    for v in sparse:
+        total += v.counted
     print(
-        f"{len(verdicts)} streams ({sum(v.refused is not None for v in verdicts)} refused), "
-        f"{sum(v.requests for v in verdicts)} requests, "
+        f"{codec}: {len(verdicts)} streams ({sum(v.refused is not None for v in verdicts)} "
+        f"refused), {sum(v.requests for v in verdicts)} requests, "
         f"{sum(v.compared for v in verdicts)} frames compared "
         f"({sum(v.compared for v in sparse)} sparsely): "
-        f"{sum(v.wrong for v in verdicts)} wrong, {sum(v.missing for v in verdicts)} missing; "
-        f"{sum(v.came_out for v in sparse)} pictures came out for closures of "
-        f"{sum(v.closures for v in sparse)} and {sum(v.starts for v in sparse)} starts; "
-        f"{faults} faults; {seconds:.0f} s"
+        f"{sum(v.wrong for v in verdicts)} wrong, {sum(v.missing for v in verdicts)} missing, "
+        f"{sum(len(v.faults) for v in verdicts)} faults\n"
+        f"    pictures: {total.went_in} went in, {total.came_out} came out for {total.closures} in "
+        f"closures ({total.hidden} hidden), {total.starts} starts, {total.bridges} bridges, "
+        f"{total.state_only} state-only\n"
+        f"    in fall-back: {len(conservative)} streams with {fallen} of {frames} pictures "
+        f"({100 * fallen / max(1, frames):.1f} %)"
     )
-    return 1 if faults or not verdicts else 0
+    for kind in dict.fromkeys(v.kind for v in verdicts):
+        own = [v for v in verdicts if v.kind == kind]
+        reasons = collections.Counter(v.fallback for v in own if v.fallback is not None)
+        print(f"    {kind}: {len(own)} streams, {sum(reasons.values())} in fall-back")
+        for reason, count in reasons.most_common():
+            print(f"        {count} x {reason}")
 
 
 if __name__ == "__main__":

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
 import av
-import numpy as np
-from av.video.stream import VideoStream
-from numpy.typing import NDArray
 
-from tests.clips import to_frame
+from tests import encoding
 
 WIDTH, HEIGHT = 112, 96
 
@@ -177,45 +172,28 @@ def _formats() -> list[Recipe]:
     ]
 
 
-def pictures(count: int, size: tuple[int, int], seed: int = 264) -> Iterator[NDArray[np.uint8]]:
-    """Moving texture [H, W, 3] whose brightness comes and goes, with two cuts between scenes.
-
-    Fades are what weighted prediction and many references are made for.
-    """
-    width, height = size
-    rng = np.random.default_rng(seed)
-    texture = rng.integers(0, 256, (3, height * 2, width * 2, 3), np.uint8) // 8
-    texture += (np.arange(width * 2) % 224).astype(np.uint8)[None, None, :, None]
-    for n in range(count):
-        y, x = (3 * n) % height, (2 * n) % width
-        part = texture[n * 3 // count, y : y + height, x : x + width]
-        yield np.ascontiguousarray((part * (0.5 + 0.5 * np.cos(n / 6))).astype(np.uint8))
-
-
-def encode(recipe: Recipe, target: Path | io.BytesIO, seed: int = 264) -> None:
-    """Writes the clip of a recipe; its pictures depend on ``seed``."""
-    format_name = {"mkv": "matroska", "ts": "mpegts"}.get(recipe.container, recipe.container)
-    options = {"x264-params": recipe.parameters, **dict(recipe.options)}
-    with av.open(target, "w", format=format_name) as container:
-        stream = container.add_stream("libx264", rate=25, options=options)
-        assert isinstance(stream, VideoStream)
-        stream.width, stream.height = recipe.size
-        stream.pix_fmt = recipe.pixel_format
-        stream.codec_context.thread_count = 1
-        stream.codec_context.time_base = Fraction(1, 25)
-        clock = 0
-        for n, picture in enumerate(pictures(recipe.frames, recipe.size, seed)):
-            frame = to_frame(picture, recipe.pixel_format)
-            frame.pts, frame.time_base = clock, Fraction(1, 25)
-            clock += 1 + (n * 7) % 5 if recipe.variable_rate else 1
-            container.mux(stream.encode(frame))
-        container.mux(stream.encode(None))
+def encode(recipe: Recipe, seed: int = 264) -> bytes:
+    """The clip of a recipe; its pictures depend on ``seed``."""
+    parameters = [("x264-params", recipe.parameters), *recipe.options]
+    return encoding.encode(
+        encoding.Recipe(
+            recipe.name,
+            "libx264",
+            " ".join(f"{name}={value}" for name, value in parameters),
+            recipe.pixel_format,
+            recipe.frames,
+            recipe.container,
+            recipe.size,
+            recipe.variable_rate,
+        ),
+        seed,
+    )
 
 
 def write(recipe: Recipe, folder: Path, seed: int = 264) -> Path:
     """The clip of a recipe as a file in ``folder``."""
     path = folder / f"{recipe.name}.{recipe.container}"
-    encode(recipe, path, seed)
+    path.write_bytes(encode(recipe, seed))
     return path
 
 
@@ -235,9 +213,7 @@ def encoded(recipe: Recipe | str, container: str = "mp4", frames: int | None = N
     """The stream of a recipe in ``mp4`` (avcC) or ``h264`` (Annex B)."""
     if isinstance(recipe, str):
         recipe = replace(recipe_named(recipe), frames=frames or 36)
-    file = io.BytesIO()
-    encode(replace(recipe, container=container), file)
-    content = file.getvalue()
+    content = encode(replace(recipe, container=container))
     with av.open(io.BytesIO(content), "r") as reading:
         video = reading.streams.video[0]
         packets = tuple([bytes(packet) for packet in reading.demux(video) if packet.size])

@@ -52,6 +52,7 @@ def test_wrong_frames_end_with_1(
             "cannot be started",
         ),
         ([], "--clips"),
+        (["--set", "nothing"], "nothing"),
     ],
 )
 def test_wrong_use_ends_with_2_and_one_line(

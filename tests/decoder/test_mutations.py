@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import av
 import numpy as np
 import pytest
-from msgspec import structs
 
 from decoder.bitstream.h264 import lists
 from decoder.bitstream.h264.dpb import DecodedPictureBuffer, Entry
@@ -20,61 +18,19 @@ from decoder.bitstream.h264.poc import PicOrderCount
 from decoder.bitstream.h264.slice import SliceHeader
 from decoder.closure import closure
 from decoder.corpus import source_at
-from decoder.counters import Counters
-from decoder.feed import FeedTable, Ragged
+from decoder.feed import Ragged
 from decoder.graph import DROPPABLE, REPLACEABLE, ReferenceGraph
 from decoder.index import DIRECT, SourceIndex
-from decoder.indexing import index_source
-from decoder.pixels import Pixels
-from decoder.plan import Feed, FeedItem, Run, plan, walk
+from decoder.plan import FeedItem, Run, walk
 from decoder.reader import FrameReader
-from decoder.sparse import Alarm, SparseDecoder
+from decoder.sparse import SparseDecoder
 from tests.bitstream.prediction import wrong_predictions
 from tests.bitstream.writer import Features, write
 from tests.damaging import damage_slice, with_second_pps, without_repeated_sets
-from tests.protocol import Stream, Truth, check
+from tests.known import Known, with_feed
+from tests.omission import Outcomes, clips, deaf, leave_out
 from tests.x264 import BASE, Recipe
 from tests.x264 import write as write_recipe
-
-
-@dataclass(frozen=True)
-class Known:
-    """A file, what a full decode of it shows, and its right index."""
-
-    path: Path
-    truth: Truth
-    index: SourceIndex
-
-    @classmethod
-    def of(cls, path: Path) -> Known:
-        return cls(path, Truth.of(path), index_source(source_at(str(path))))
-
-    @property
-    def feed(self) -> FeedTable:
-        assert self.index.feed is not None, self.index.facts.fallback
-        return self.index.feed
-
-    def faults(self) -> int:
-        """What the protocol finds; indexes the file anew."""
-        stream = Stream(self.path.name, "written", lambda _: self.path)
-        verdict = check(self.path, self.truth, stream, 1, (12, 60))
-        return len(verdict.faults)
-
-    def read(self, index: SourceIndex) -> tuple[int, int, int]:
-        """(alarms, wrong frames, missing frames) with this index: some, one by one, all."""
-        wrong = missing = 0
-        source = source_at(str(self.path))
-        with FrameReader(source, index=index) as reader:
-            singles = [range(n, n + 1) for n in range(len(reader) - 1, -1, -3)]
-            for wanted in (range(0, len(reader), 7), *singles, range(len(reader))):
-                found = dict(reader.frames(wanted))
-                wrong += sum(p.hash != self.truth.hashes[n] for n, p in found.items())
-                missing += sum(n not in found for n in wanted)
-            return reader.stats.alarms, wrong, missing
-
-
-def with_feed(index: SourceIndex, feed: FeedTable) -> SourceIndex:
-    return SourceIndex(index.facts, index.packets, index.frames, index.geometries, feed)
 
 
 @pytest.fixture(scope="module")
@@ -94,61 +50,12 @@ def clip(folder: Path) -> Known:
 # -- closures
 
 
-def without(graph: ReferenceGraph, run: Run, victim: int) -> Run:
-    """The run with one of its real pictures sent state-only."""
-    packets = set(graph.packets_of(victim))
-    return replace(
-        run,
-        items=tuple(
-            structs.replace(item, feed=Feed.STATE_ONLY) if item.packet in packets else item
-            for item in run.items
-        ),
-    )
-
-
-PARAMETERS = (
-    f"{BASE}:bframes=3",
-    f"{BASE}:bframes=5:b-pyramid=strict:b-adapt=0",
-    f"{BASE}:tff=1",
-    f"{BASE}:bframes=0:ref=4",
-    "keyint=12:open-gop=1:bframes=3:b-adapt=0:scenecut=0",
-)
-
-
 def test_a_needed_picture_left_out_changes_the_target(folder: Path) -> None:
-    tried = changed = 0
-    for number, parameters in enumerate(PARAMETERS):
-        recipe = Recipe(f"needed-{number}", parameters)
-        known = Known.of(write_recipe(recipe, folder, number))
-        graph, frames = known.feed.graph, known.index.frames
-        generator = random.Random(number)
-        decoder = SparseDecoder(source_at(str(known.path)), known.index, known.feed, Counters())
-        here = 0
-        while here < 40:
-            n = generator.randrange(len(frames))
-            target = int(graph.packet_pictures[frames.packet[n]])
-            victims = [
-                k for k in closure(graph, [target]) - {target} if graph.traits[k] & REPLACEABLE
-            ]
-            if not victims:
-                continue
-            here += 1
-            (run,) = plan(graph, [target]).runs
-            victim = generator.choice(victims)
-            ((_, right),) = [(k, Pixels(frame).hash) for k, frame in decoder.run(run)]
-            assert right == known.truth.hashes[n]
-            try:
-                ((_, other),) = [
-                    (k, Pixels(frame).hash) for k, frame in decoder.run(without(graph, run, victim))
-                ]
-            except Alarm:
-                changed += 1
-                continue
-            changed += other != right
-        decoder.close()
-        tried += here
-    assert tried == 200
-    assert changed > 0.7 * tried
+    total = Outcomes()
+    for number, known in enumerate(clips("h264", folder, 1)):
+        total += leave_out(known, 25, random.Random(number))
+    assert total.tried == 200
+    assert total.changed > 0.7 * total.tried
 
 
 def test_the_protocol_notices_closures_with_a_picture_missing(
@@ -156,7 +63,7 @@ def test_the_protocol_notices_closures_with_a_picture_missing(
 ) -> None:
     generator = random.Random(1)
 
-    def short(graph: ReferenceGraph, targets: Any, known: Any) -> set[int]:
+    def short(graph: ReferenceGraph, targets: Any, known: object = None) -> set[int]:
         wanted = set(targets)
         found = closure(graph, wanted)
         others = sorted(k for k in found - wanted if graph.traits[k] & REPLACEABLE)
@@ -357,25 +264,6 @@ def test_alarms_ignored(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             wrong[1] += known.read(known.index)[1]
     assert wrong[0] == 0
     assert wrong[1] > 0
-
-
-def deaf(self: SparseDecoder, run: Run) -> Iterator[tuple[int, av.VideoFrame | None]]:
-    """`SparseDecoder._frames` without its alarms."""
-    graph = self._feed.graph
-    wanted = {packet for picture in run.targets for packet in graph.packets_of(picture)}
-    for ordinal, data in self._stream(run):
-        packet = None
-        if data is not None:
-            packet = av.Packet(data)
-            packet.pts = packet.dts = ordinal
-        assert self._media is not None
-        try:
-            frames = self._media.context.decode(packet)
-        except av.FFmpegError:
-            continue
-        for frame in frames:
-            if frame.pts is not None and frame.pts >= 0:
-                yield frame.pts, frame if frame.pts in wanted else None
 
 
 def test_walks_that_start_at_a_wrong_picture(clip: Known, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,32 +7,46 @@ from pathlib import Path
 
 import pytest
 
-from tests.protocol import Stream, Truth, check, streams
+from tests.protocol import Truth, check
+from tests.streams import CODECS, Stream, streams
 
 SEED = 7
 
 _CORPUS = os.environ.get("FRAMEFS_CORPUS")
-_LARGEST = 3_000_000
+_LARGEST = 1_000_000
 """Bytes of a clip of the corpus that is taken into the reduced protocol."""
 
+_STEP = {"h264": 3, "hevc": 2, "av1": 2, "others": 2}
+"""Of so many encoded streams one is taken."""
 
-def reduced() -> list[Stream]:
-    """A third of the structures of encoders, some written streams, small clips of the corpus."""
+
+def reduced(codec: str) -> list[Stream]:
+    """Some encoded streams, some written ones, half of the small clips of the corpus."""
     corpus = Path(_CORPUS) if _CORPUS else None
-    every = streams(SEED, 14, corpus)
-    encoded = [stream for stream in every if stream.kind in ("x264", "x265")]
+    every = streams(codec, SEED, 14, corpus)
     clips = [stream for stream in every if stream.kind.startswith("clips") and stream.weight > 0.3]
+    written = [stream for stream in every if stream.kind == "written"]
+    encoded = [s for s in every if s.kind != "written" and not s.kind.startswith("clips")]
     assert corpus is None or clips
     return [
-        *encoded[::3],
-        *[stream for stream in every if stream.kind == "written"],
+        *encoded[:: _STEP[codec]],
+        *written,
         *[clip for clip in clips if corpus and (corpus / clip.name).stat().st_size < _LARGEST][::2],
     ]
 
 
-@pytest.mark.parametrize("stream", reduced(), ids=lambda stream: stream.name)
-def test_frames_are_those_of_a_full_decode(stream: Stream, tmp_path: Path) -> None:
-    path = stream.make(tmp_path)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("streams")
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [stream for codec in CODECS for stream in reduced(codec)],
+    ids=lambda stream: f"{stream.codec}-{stream.name}",
+)
+def test_frames_are_those_of_a_full_decode(stream: Stream, folder: Path) -> None:
+    path = stream.make(folder)
     verdict = check(path, Truth.of(path), stream, SEED, (8, 60))
     assert verdict.faults == []
     assert verdict.wrong == verdict.missing == 0

@@ -15,7 +15,7 @@ from .writer import Features, write
 
 
 def raw(frames: int = 24) -> list[bytes]:
-    return list(encoded("closed", "hevc", frames).packets)
+    return list(encoded("closed_gop_4", "hevc", frames).packets)
 
 
 def reason(packets: list[bytes]) -> str:
@@ -133,7 +133,7 @@ def test_colour_planes() -> None:
 
 def test_fields_that_are_not_all_said_to_be() -> None:
     """A decoder keeps the last message: whether a frame is converted as fields depends on it."""
-    packets = list(encoded("field_bff", "hevc").packets)
+    packets = list(encoded("interlaced_bff", "hevc").packets)
     assert reason(packets) == ""
     assert any(f.interlaced_frame for f in shown_by_decoder(packets).values())
     units = [u for u in nal.split(packets[9], 0) if u[0] >> 1 != 39]

@@ -33,8 +33,8 @@ slow = settings(
 STREAMS = {
     "default": lambda: encoded("default", "hevc").packets,
     "hrd": lambda: encoded("hrd", "hevc").packets,
-    "layers": lambda: encoded("layers", "hevc").packets,
-    "scaling": lambda: encoded("scaling", "hevc").packets,
+    "layers": lambda: encoded("temporal_layers_3", "hevc").packets,
+    "scaling": lambda: encoded("scaling_list", "hevc").packets,
     "lossless": lambda: encoded("format_yuv444p12le", "hevc").packets,
     "long term": lambda: (
         write(

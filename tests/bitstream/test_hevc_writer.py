@@ -1,0 +1,53 @@
+"""Written H.265 streams are what they are meant to be: FFmpeg decodes them to what was written."""
+
+from __future__ import annotations
+
+import io
+
+import av
+import numpy as np
+import pytest
+
+from tests.hevcwriter.slices import Planes
+from tests.hevcwriter.stream import Features, random_features, write
+
+
+def decoded(content: bytes) -> list[Planes]:
+    found = []
+    with av.open(io.BytesIO(content), "r", format="hevc") as container:
+        stream = container.streams.video[0]
+        stream.codec_context.thread_count = 1
+        for frame in container.decode(stream):
+            assert not frame.is_corrupt
+            planes = [
+                np.frombuffer(bytes(plane), np.uint8).reshape(plane.height, -1)[:, : plane.width]
+                for plane in frame.planes
+            ]
+            found.append((planes[0], planes[1], planes[2]))
+    return found
+
+
+def same(one: Planes, other: Planes) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_written_is_what_is_decoded(seed: int) -> None:
+    features = random_features(seed)
+    features.collisions = False
+    written = write(seed, features, 40)
+    frames = decoded(written.content)
+    assert len(frames) == len(written.shown)
+    assert all(same(a, b) for a, b in zip(frames, written.shown, strict=True))
+
+
+def test_streams_have_what_their_features_say() -> None:
+    features = Features(
+        log2_max_lsb=6, sub_layers=3, long_term=True, broken_links=True, hidden=True, slices=True,
+        dependent=True, tiles=True, modification=True, extras=True, sets_change=True,
+    )  # fmt: skip
+    kinds = {unit[0] >> 1 for seed in range(8) for unit in write(seed, features).units}
+    assert kinds >= {0, 1, 6, 7, 8, 9, 16, 17, 18, 19, 20, 21, 32, 33, 34}
+    written = write(1, features)
+    assert len(written.shown) < len(written.read)
+    assert any(len(read) > 2 for read in written.read if read is not None)
