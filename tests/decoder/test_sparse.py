@@ -30,7 +30,7 @@ from tests.clips import concatenate, read_barcode, write_clip
 from tests.damaging import damage_slice, damage_units
 from tests.oracle import full_decode
 from tests.protocol import Truth
-from tests.streams import write_random
+from tests.streams import write_h264
 from tests.x264 import BASE, Recipe, recipe_named
 from tests.x264 import write as write_recipe
 

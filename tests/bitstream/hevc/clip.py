@@ -13,7 +13,8 @@ import av
 from decoder.bitstream.hevc.stream import PictureStream
 from decoder.bitstream.picture import Picture
 from tests.bitstream.clip import files_of
-from tests.x265 import encode, recipe_named
+from tests.encoding import encode
+from tests.x265 import recipe_named
 
 
 @dataclass(slots=True)
@@ -30,10 +31,8 @@ class Clip:
 @cache
 def encoded(name: str, container: str = "mp4", frames: int = 36) -> Clip:
     """What x265 makes of the first frames of a recipe, in ``mp4`` (hvcC) or ``hevc`` (Annex B)."""
-    file = io.BytesIO()
-    encode(replace(recipe_named(name), container=container, frames=frames), file)
-    clip = demux(io.BytesIO(file.getvalue()))
-    return replace(clip, name=name, file=file.getvalue())
+    file = encode(replace(recipe_named(name), container=container, frames=frames), 265)
+    return replace(demux(io.BytesIO(file)), name=name, file=file)
 
 
 def demux(file: str | io.BytesIO) -> Clip:
