@@ -32,7 +32,7 @@ from tests.known import Known
 _CLIPS = {
     "h264": "default pyramid_strict_7 interlaced_tff_4 refs_4_b_0 open_gop_3 refs_8_b_3 slices_4 "
     "weight_2_1",
-    "hevc": "default b_7_pyramid_1 open_gop_4 refs_5 weighted_0 short_lsb_2 temporal_layers_3 long",
+    "hevc": "default b_7_1 open_4 refs_6 weights lsb_4_b_2 layers long",
     "av1": "gop_250 preset_6 levels_3 low_delay open_gop_20 film_grain_8 overlays fine",
 }
 """Names of recipes, by codec."""
@@ -81,8 +81,7 @@ def clips(codec: str, folder: Path, seed: int) -> Iterator[Known]:
         if codec == "h264":
             yield Known.of(x264.write(x264.recipe_named(name), folder, seed))
             continue
-        recipes = {"hevc": x265.recipes, "av1": svtav1.recipes}[codec]()
-        recipe = next(recipe for recipe in recipes if recipe.name == name)
+        recipe = {"hevc": x265, "av1": svtav1}[codec].recipe_named(name)
         yield Known.of(encoding.write(recipe, folder, seed))
 
 

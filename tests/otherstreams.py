@@ -16,6 +16,11 @@ def recipes() -> list[Recipe]:
     return [*_mpeg12(), *_mpeg4(), *_vp8(), *_vp9(), *_older(), *_intra()]
 
 
+def recipe_named(name: str) -> Recipe:
+    """The recipe of that name."""
+    return next(recipe for recipe in recipes() if recipe.name == name)
+
+
 def _mpeg12() -> list[Recipe]:
     interlaced = f"{_STEADY} flags=+ildct+ilme"
     closed = f"{_STEADY} flags=+cgop"

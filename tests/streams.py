@@ -16,7 +16,7 @@ from tests.hevcwriter import stream as hevcwriter
 
 CODECS = ("h264", "hevc", "av1", "others")
 
-_FROM_HEADERS = ("h264",)
+_FROM_HEADERS = ("h264", "hevc", "av1")
 """Those whose encoded and written streams must be decoded sparsely."""
 
 _PIXELS = 25_000
@@ -85,24 +85,24 @@ def _of_recipes(
 def _written(codec: str, seed: int, count: int) -> Iterable[Stream]:
     if codec == "h264":
         for number in range(1000 * seed, 1000 * seed + count):
-            make = partial(write_random, number)
+            make = partial(write_h264, number)
             yield Stream(f"written-{number}", codec, "written", make)
     if codec == "hevc":
         for number in range(1000 * seed, 1000 * seed + count):
             features = hevcwriter.random_features(number)
             sparse = codec in _FROM_HEADERS and not (features.collisions or features.ends)
-            make = partial(write_random_hevc, number)
+            make = partial(write_hevc, number)
             yield Stream(f"written-{number}", codec, "written", make, sparse=sparse)
 
 
-def write_random(seed: int, folder: Path) -> Path:
+def write_h264(seed: int, folder: Path) -> Path:
     """A random written H.264 stream as a raw file."""
     path = folder / f"written-{seed}.h264"
     path.write_bytes(b"".join(write_stream(seed, random_features(seed)).clip.packets))
     return path
 
 
-def write_random_hevc(seed: int, folder: Path) -> Path:
+def write_hevc(seed: int, folder: Path) -> Path:
     """A random written H.265 stream as a raw file."""
     path = folder / f"written-{seed}.hevc"
     path.write_bytes(hevcwriter.write(seed).content)

@@ -41,6 +41,11 @@ def recipes() -> list[Recipe]:
     ]
 
 
+def recipe_named(name: str) -> Recipe:
+    """The recipe of that name."""
+    return next(recipe for recipe in recipes() if recipe.name == name)
+
+
 def _structures() -> list[Recipe]:
     delay = "pred-struct=1"
     return [

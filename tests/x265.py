@@ -65,24 +65,24 @@ def recipe_named(name: str) -> Recipe:
 
 
 def _bidirectional() -> list[Recipe]:
-    counts = [
-        hevc(
-            f"b_{count}_pyramid_{pyramid}",
-            f"keyint=48:scenecut=0:bframes={count}:b-adapt=0:b-pyramid={pyramid}:rc-lookahead=30",
-        )
-        for count in (1, 2, 3, 7, 16)
-        for pyramid in (0, 1)
-    ]
     return [
-        hevc("b_0", f"{BASE}:bframes=0"),
-        *counts,
-        *[hevc(f"refs_{n}", f"{BASE}:ref={n}:bframes=3:b-adapt=0") for n in (1, 2, 5, 8)],
-        hevc("refs_10_b_0", f"{BASE}:ref=10:bframes=0:rc-lookahead=10"),
-        *[hevc(f"weighted_{n}", f"{BASE}:weightp={n & 1}:weightb={n >> 1}") for n in range(3)],
         *[
-            hevc(f"temporal_layers_{n}", f"{BASE}:temporal-layers={n}:b-adapt=0", container="hevc")
-            for n in (2, 3, 4, 5)
+            hevc(
+                f"b_{count}_{pyramid}",
+                f"keyint=48:scenecut=0:b-adapt=0:bframes={count}:b-pyramid={pyramid}:rc-lookahead=30",
+            )
+            for count in (0, 1, 2, 3, 7, 16)
+            for pyramid in (0, 1)
         ],
+        *[hevc(f"refs_{n}", f"{BASE}:ref={n}:bframes=3:b-adapt=0") for n in (1, 3, 6, 8)],
+        hevc("refs_10", f"{BASE}:ref=10:bframes=0:rc-lookahead=10"),
+        *[hevc(f"weights_{n}", f"{BASE}:weightp={n & 1}:weightb={n >> 1}") for n in range(3)],
+        hevc("weights", f"{BASE}:weightp=1:weightb=1:ref=4:bframes=3"),
+        *[
+            hevc(f"layers_{n}", f"{BASE}:temporal-layers={n}:b-adapt=0", container="hevc")
+            for n in (2, 4, 5)
+        ],
+        hevc("layers", "keyint=32:temporal-layers=3:bframes=7:b-adapt=0", container="hevc"),
         hevc("no_temporal_mvp", f"{BASE}:no-temporal-mvp=1:bframes=3"),
     ]
 
@@ -92,42 +92,53 @@ def _random_access() -> list[Recipe]:
     closed = "keyint=12:min-keyint=1:open-gop=0:scenecut=0:b-adapt=0"
     return [
         *[
-            hevc(f"open_gop_{n}", f"{opened}:keyint={2 * n + 2}:bframes={n}", frames=60)
-            for n in (0, 2, 4, 8)
+            hevc(f"open_{n}", f"{opened}:keyint={2 * n + 2}:bframes={n}:rc-lookahead=30", frames=60)
+            for n in (0, 2, 3, 4, 7, 16)
         ],
-        *[hevc(f"closed_gop_{n}", f"{closed}:bframes={n}") for n in (0, 4)],
-        *[hevc(f"radl_{n}", f"{closed}:bframes=4:radl={n}") for n in (1, 2)],
-        hevc("open_gop_refs", f"{opened}:keyint=15:bframes=4:ref=6:b-pyramid=1"),
-        hevc("open_gop_lsb", f"{opened}:keyint=10:bframes=4:log2-max-poc-lsb=4"),
-        hevc("intra_refresh", "keyint=12:scenecut=0:intra-refresh=1:bframes=0"),
+        hevc("open_refs", f"{opened}:keyint=15:bframes=4:ref=6:b-pyramid=1"),
+        hevc("open_lsb", f"{opened}:keyint=10:bframes=4:log2-max-poc-lsb=4"),
+        hevc("open_repeat", f"{opened}:keyint=12:bframes=3:repeat-headers=1", container="ts"),
+        *[hevc(f"closed_{n}", f"{closed}:bframes={n}") for n in (0, 4)],
+        hevc("closed", "keyint=16:open-gop=0:bframes=4"),
+        hevc("radl", f"{closed}:keyint=16:radl=3:bframes=4"),
+        hevc("radl_1", f"{closed}:bframes=4:radl=1"),
+        *[
+            hevc(f"intra_refresh{end}", f"keyint=12:scenecut=0:intra-refresh=1:bframes={n}")
+            for n, end in ((2, ""), (0, "_p"))
+        ],
         hevc("intra_only", "keyint=1"),
         hevc("scenecut", "keyint=60:min-keyint=5:scenecut=80:bframes=4", frames=60),
         hevc("scenecut_hist", "keyint=60:min-keyint=5:hist-scenecut=1:bframes=4", frames=60),
         hevc("short_gop", "keyint=5:min-keyint=1"),
         *[
-            hevc(f"short_lsb_{n}", f"keyint=-1:log2-max-poc-lsb=4:bframes={n}:b-adapt=0", frames=72)
+            hevc(f"lsb_4_b_{n}", f"keyint=-1:log2-max-poc-lsb=4:bframes={n}:b-adapt=0", frames=72)
             for n in (0, 2, 5)
         ],
+        hevc("lsb_4", "keyint=100:scenecut=0:bframes=3:log2-max-poc-lsb=4", frames=120),
+        hevc("lsb_5_open", f"{OPEN}:keyint=20:bframes=7:log2-max-poc-lsb=5", frames=120),
     ]
 
 
 def _coding() -> list[Recipe]:
     return [
-        hevc("wavefront", f"{BASE}:{_WAVEFRONT}"),
+        hevc("wpp", f"{BASE}:{_WAVEFRONT}"),
         *[
             hevc(f"slices_{n}", f"{BASE}:{_WAVEFRONT}:slices={n}:ctu=16:max-tu-size=16")
             for n in (2, 4)
         ],
         hevc("ctu_16", f"{BASE}:ctu=16:max-tu-size=16:rect=1:amp=1"),
-        hevc("repeat_headers", f"{BASE}:repeat-headers=1:aud=1", container="hevc"),
-        hevc("repeat_headers_ts", f"{BASE}:repeat-headers=1:open-gop=1", container="ts"),
-        hevc("hrd", f"{BASE}:hrd=1:vbv-maxrate=400:vbv-bufsize=400:aud=1:idr-recovery-sei=1"),
+        hevc("repeat", f"{BASE}:repeat-headers=1:aud=1:hash=1:info=1", container="hevc"),
+        hevc(
+            "hrd",
+            f"{BASE}:hrd=1:vbv-maxrate=400:vbv-bufsize=400:aud=1:idr-recovery-sei=1"
+            ":repeat-headers=1",
+        ),
         hevc("rps_in_sps", f"{BASE}:multi-pass-opt-rps=1:repeat-headers=1:bframes=4"),
         hevc("lists_in_pps", f"{BASE}:opt-ref-list-length-pps=1:opt-qp-pps=1:repeat-headers=1"),
-        hevc("scaling_list", f"{BASE}:scaling-list=default"),
-        hevc("constrained_intra", f"{BASE}:constrained-intra=1"),
+        hevc("scaling", f"{BASE}:scaling-list=default"),
+        hevc("constrained", f"{BASE}:constrained-intra=1"),
         hevc("no_filters", f"{BASE}:no-deblock=1:no-sao=1"),
-        hevc("transform_skip", f"{BASE}:tskip=1:cu-lossless=1:signhide=0"),
+        hevc("tskip", f"{BASE}:tskip=1:cu-lossless=1:signhide=0"),
         hevc("temporal_filter", f"{BASE}:mcstf=1"),
         hevc("zerolatency", f"{BASE}:bframes=0:rc-lookahead=0:b-adapt=0"),
         hevc(
@@ -135,8 +146,8 @@ def _coding() -> list[Recipe]:
             f"{BASE}:overscan=show:videoformat=pal:range=full:colorprim=bt709:transfer=bt709"
             ":colormatrix=bt709:chromaloc=2:sar=5",
         ),
-        *[hevc(f"interlaced_{order}", f"{BASE}:interlace={order}") for order in ("tff", "bff")],
-        hevc("interlaced_open_gop", f"{OPEN}:keyint=10:interlace=tff:bframes=4:b-adapt=0"),
+        *[hevc(f"field_{order}", f"{BASE}:interlace={order}") for order in ("tff", "bff")],
+        hevc("field_open", f"{OPEN}:keyint=10:interlace=tff:bframes=4:b-adapt=0"),
         hevc("cropped", BASE, size=(166, 122)),
     ]
 
@@ -149,13 +160,11 @@ def _formats() -> list[Recipe]:
     return [
         *[hevc(f"format_{name}", f"{BASE}:bframes=4", name, size=(128, 96)) for name in names],
         *[
-            hevc(f"open_gop_{name}", f"{OPEN}:keyint=12:bframes=4", name)
+            hevc(f"open_{name}", f"{OPEN}:keyint=12:bframes=4", name)
             for name in ("yuv420p10le", "yuv422p10le", "yuv444p")
         ],
-        *[
-            hevc(f"lossless_{name}", f"{BASE}:lossless=1", name, size=(96, 80))
-            for name in ("yuv420p", "yuv420p10le")
-        ],
+        hevc("lossless", f"{BASE}:lossless=1", size=(96, 80)),
+        hevc("lossless_10", f"{BASE}:lossless=1", "yuv420p10le", size=(96, 80)),
     ]
 
 
@@ -185,7 +194,7 @@ def _joined() -> list[Recipe]:
     opened = f"{OPEN}:keyint=10:b-adapt=0"
     first = replace(_raw("first", f"{opened}:bframes=4"), frames=30)
     other = replace(_raw("other", f"{opened}:keyint=12:bframes=2:ref=2:no-sao=1:ctu=32"), frames=30)
-    small = replace(_raw("small", f"{BASE}:bframes=3"), size=(128, 96), frames=24)
+    small = replace(_raw("small", f"{OPEN}:keyint=8:bframes=3"), size=(128, 96), frames=24)
     deep = replace(small, pixel_format="yuv420p10le", size=(176, 144))
     crossed = replace(other, rewrite=lambda content: from_irap(content, 1))
     return [

@@ -44,7 +44,7 @@ def test_what_is_written_is_what_is_decoded(seed: int) -> None:
 def test_streams_have_what_their_features_say() -> None:
     features = Features(
         log2_max_lsb=6, sub_layers=3, long_term=True, broken_links=True, hidden=True, slices=True,
-        dependent=True, tiles=True, modification=True, extras=True, sets_change=True,
+        dependent=True, tiles=True, modification=True, extras=True, sets_change=True, gop=4,
     )  # fmt: skip
     kinds = {unit[0] >> 1 for seed in range(8) for unit in write(seed, features).units}
     assert kinds >= {0, 1, 6, 7, 8, 9, 16, 17, 18, 19, 20, 21, 32, 33, 34}

@@ -33,7 +33,7 @@ from tests.clips import concatenate, read_barcode, write_clip
 from tests.damaging import damage_slice, damage_units
 from tests.oracle import full_decode
 from tests.protocol import Truth
-from tests.streams import write_random
+from tests.streams import write_h264
 from tests.x264 import BASE, Recipe, recipe_named
 from tests.x264 import write as write_recipe
 
@@ -441,7 +441,7 @@ def test_many_threads_read_one_source_through_the_pool(tmp_path: Path) -> None:
 def test_streams_with_fields_are_read_from_ts(tmp_path: Path) -> None:
     """Through the demuxer, where a packet of two fields may be one or two."""
     for seed in (1012, 1016):
-        path = write_random(seed, tmp_path)
+        path = write_h264(seed, tmp_path)
         truth = Truth.of(path)
         with FrameReader(str(path)) as reader:
             assert reader.index.feed is not None

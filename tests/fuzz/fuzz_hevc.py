@@ -35,9 +35,8 @@ _SEPARATOR = b"\xde\xad\xbe\xef"
 _HEAD = 80  # bytes of each NAL unit in the seeds
 _PACKETS = 16  # of each stream that is disturbed
 _RECIPES = (
-    "default refs_5 b_7_pyramid_1 short_lsb_2 open_gop_lsb temporal_layers_3 open_gop_8 "
-    "repeat_headers_ts radl_2 interlaced_bff wavefront hrd vui scaling_list format_yuv444p12le "
-    "format_gray"
+    "default refs_6 b_7_1 lsb_4 lsb_5_open layers open_7 open_repeat radl field_bff wpp hrd vui "
+    "scaling format_yuv444p12le format_gray"
 ).split()
 _WRITTEN = (
     Features(Layout(long_term=True, log2_max_lsb=4, blocks=2), long_term=0.2),

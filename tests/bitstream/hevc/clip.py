@@ -31,8 +31,8 @@ class Clip:
 @cache
 def encoded(name: str, container: str = "mp4", frames: int = 36) -> Clip:
     """What x265 makes of the first frames of a recipe, in ``mp4`` (hvcC) or ``hevc`` (Annex B)."""
-    content = encode(replace(recipe_named(name), container=container, frames=frames))
-    return replace(demux(io.BytesIO(content)), name=name, file=content)
+    file = encode(replace(recipe_named(name), container=container, frames=frames), 265)
+    return replace(demux(io.BytesIO(file)), name=name, file=file)
 
 
 def demux(file: str | io.BytesIO) -> Clip:

@@ -125,11 +125,7 @@ def test_an_id_of_two_layers(unit: bytes, first: bool) -> None:
 
 def test_sets_beside_the_packets() -> None:
     """hvc1: nothing in the packets; hev1: both; raw: nothing beside them."""
-    for name, container in (
-        ("open_gop_4", "mp4"),
-        ("repeat_headers_ts", "mp4"),
-        ("repeat_headers_ts", "hevc"),
-    ):
+    for name, container in (("open_3", "mp4"), ("open_repeat", "mp4"), ("open_repeat", "hevc")):
         clip = encoded(name, container)
         known = model(clip.packets, clip.extradata)
         assert known.stream.fallback is None
@@ -154,7 +150,7 @@ def test_a_set_in_a_packet_holds_from_it_on() -> None:
 
 
 def test_new_extradata_holds_from_its_packet_on() -> None:
-    first, second = encoded("closed_gop_4"), encoded("refs_5")
+    first, second = encoded("closed"), encoded("refs_6")
     packets = [*first.packets, *second.packets]
     stream = PictureStream(first.extradata)
     size = len(first.packets)

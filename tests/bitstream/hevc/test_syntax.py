@@ -33,8 +33,8 @@ slow = settings(
 STREAMS = {
     "default": lambda: encoded("default", "hevc").packets,
     "hrd": lambda: encoded("hrd", "hevc").packets,
-    "layers": lambda: encoded("temporal_layers_3", "hevc").packets,
-    "scaling": lambda: encoded("scaling_list", "hevc").packets,
+    "layers": lambda: encoded("layers", "hevc").packets,
+    "scaling": lambda: encoded("scaling", "hevc").packets,
     "lossless": lambda: encoded("format_yuv444p12le", "hevc").packets,
     "long term": lambda: (
         write(
@@ -141,7 +141,7 @@ def test_nothing_is_read_beyond_the_head() -> None:
 
 
 def test_the_longest_header_is_read() -> None:
-    """Fifteen pictures, each as far away as can be written; three times what is read at first."""
+    """Fifteen pictures, each as far away as can be written."""
     layout = Layout(log2_max_lsb=16, max_dec_pic_buffering=16, long_term=True)
     sets = ParameterSets()
     for nal in parameter_sets(layout):

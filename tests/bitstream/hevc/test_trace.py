@@ -17,9 +17,9 @@ from .writer import Features, write
 PACKETS = 60  # of each clip
 
 RECIPES = (
-    "default refs_5 b_7_pyramid_1 weighted_1 short_lsb_2 open_gop_lsb temporal_layers_3 "
-    "open_gop_8 repeat_headers_ts radl_2 intra_refresh scenecut interlaced_tff wavefront hrd "
-    "vui scaling_list lossless_yuv420p format_yuv420p10le format_yuv444p12le format_gray"
+    "default refs_6 b_7_1 weights lsb_4 lsb_5_open layers open_7 open_repeat radl intra_refresh "
+    "scenecut field_tff wpp hrd vui scaling lossless format_yuv420p10le format_yuv444p12le "
+    "format_gray"
 ).split()
 
 LAYOUTS = [
