@@ -156,7 +156,7 @@ def test_the_protocol_notices_closures_with_a_picture_missing(
 ) -> None:
     generator = random.Random(1)
 
-    def short(graph: ReferenceGraph, targets: Any, known: Any) -> set[int]:
+    def short(graph: ReferenceGraph, targets: Any, known: Any = None) -> set[int]:
         wanted = set(targets)
         found = closure(graph, wanted)
         others = sorted(k for k in found - wanted if graph.traits[k] & REPLACEABLE)
