@@ -28,6 +28,14 @@ _TARGETS = 2000
 _REQUESTS = 40
 """Requests of a kind that are planned at most."""
 
+_SHARED = 3
+"""Closures that the next one is put together from."""
+
+_WORK = 40_000
+_FEW = 4
+"""Where closures are very large, so many pictures in one for each request of a kind, or so few
+requests."""
+
 _SHOWN = 64
 """Pictures of a segment that are spelled at most."""
 
@@ -124,6 +132,7 @@ def anatomy(index: SourceIndex) -> Anatomy:
     count = len(index.packets) if graph is None else len(graph)
     points = access_points(index)
     lengths = np.diff([*points, count]) if len(points) else np.zeros(0, np.int64)
+    closures = None if graph is None else _closures(index, graph)
     letters = Counter(PICTURE_TYPES[kind] for kind in index.frames.picture_type.tolist())
     return Anatomy(
         frames=index.frame_count,
@@ -137,8 +146,8 @@ def anatomy(index: SourceIndex) -> Anatomy:
         if not len(lengths)
         else Segments(len(lengths), int(lengths.min()), float(lengths.mean()), int(lengths.max())),
         order=_spelled(index, graph, points) if graph is not None else "",
-        closures=None if graph is None else _closures(index, graph),
-        patterns=tuple(_patterns(index, graph, points)),
+        closures=closures,
+        patterns=tuple(_patterns(index, graph, points, _affordable(closures))),
         direct=int(np.sum((index.packets.flags & DIRECT) != 0)),
         hashes=len(index.frames.hash) == index.frame_count,
         bytes=index.nbytes,
@@ -209,8 +218,14 @@ def closure_sizes(
     pictures = pictures_of_frames(index)
     count = index.frame_count
     frames = np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
-    sizes = [len(closure(graph, (picture,))) for picture in pictures[frames].tolist()]
-    return frames, np.array(sizes, np.int64)
+    sizes = np.zeros(len(frames), np.int64)
+    known: dict[int, set[int]] = {}
+    for place in np.argsort(pictures[frames]).tolist():
+        picture = int(pictures[frames[place]])
+        needed = closure(graph, (picture,), known)
+        known = {**dict(list(known.items())[-_SHARED:]), picture: needed}
+        sizes[place] = len(needed)
+    return frames, sizes
 
 
 def _closures(index: SourceIndex, graph: ReferenceGraph) -> Closures:
@@ -220,14 +235,14 @@ def _closures(index: SourceIndex, graph: ReferenceGraph) -> Closures:
 
 
 def _patterns(
-    index: SourceIndex, graph: ReferenceGraph | None, points: NDArray[np.int64]
+    index: SourceIndex, graph: ReferenceGraph | None, points: NDArray[np.int64], most: int
 ) -> Iterator[Pattern]:
     pictures = pictures_of_frames(index)
     for name, requests in (
-        ("contiguous 10", _strided(index.frame_count, 1)),
-        ("stride 5", _strided(index.frame_count, 5)),
-        ("stride 30", _strided(index.frame_count, 30)),
-        ("random 10", _random(index.frame_count)),
+        ("contiguous 10", _strided(index.frame_count, 1, most)),
+        ("stride 5", _strided(index.frame_count, 5, most)),
+        ("stride 30", _strided(index.frame_count, 30, most)),
+        ("random 10", _random(index.frame_count, most)),
     ):
         costs = [
             _cost(graph, points, sorted(set(pictures[list(request)].tolist())))
@@ -238,16 +253,22 @@ def _patterns(
         yield Pattern(name, size, len(requests), *means)
 
 
-def _strided(count: int, stride: int) -> list[Sequence[int]]:
+def _affordable(closures: Closures | None) -> int:
+    """Requests of a kind to plan."""
+    mean = 1.0 if closures is None else closures.mean
+    return min(_REQUESTS, max(_FEW, int(_WORK / mean)))
+
+
+def _strided(count: int, stride: int, most: int) -> list[Sequence[int]]:
     size = min(10, (count - 1) // stride + 1)
     last = count - 1 - (size - 1) * stride
-    starts = sorted({round(last * k / (_REQUESTS - 1)) for k in range(_REQUESTS)})
+    starts = sorted({round(last * k / (most - 1)) for k in range(most)})
     return [range(start, start + size * stride, stride) for start in starts]
 
 
-def _random(count: int) -> list[Sequence[int]]:
+def _random(count: int, most: int) -> list[Sequence[int]]:
     rng = random.Random(0)
-    return [rng.sample(range(count), min(10, count)) for _ in range(_REQUESTS)]
+    return [rng.sample(range(count), min(10, count)) for _ in range(most)]
 
 
 def _cost(
@@ -256,7 +277,10 @@ def _cost(
     """Pictures decoded for one request: sequentially, and drop-only, real, state-only if known."""
     if graph is None:
         return (sum(high - low for low, high in _intervals(points, targets, targets)),)
-    firsts = [min(closure(graph, (target,))) for target in targets]
+    known: dict[int, set[int]] = {}
+    for target in sorted(targets):
+        known[target] = closure(graph, (target,), known)
+    firsts = [min(known[target]) for target in targets]
     intervals = _intervals(points, firsts, targets)
     references = (graph.traits & REFERENCE) != 0
     sequential = sum(high - low for low, high in intervals)

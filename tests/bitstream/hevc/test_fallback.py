@@ -6,7 +6,7 @@ import pytest
 
 from decoder.bitstream import nal
 from decoder.bitstream.bits import BitWriter
-from decoder.bitstream.hevc.stream import COLOUR_PLANES, SCREEN_CONTENT, PictureStream
+from decoder.bitstream.hevc.stream import SCREEN_CONTENT, PictureStream
 from decoder.bitstream.hevc.timing import UNTOLD
 
 from .clip import encoded, model, shown_by_decoder
@@ -128,7 +128,7 @@ def test_colour_planes() -> None:
     packets = list(write(1, Features(), 4).packets)
     units = nal.split(packets[0], 0)
     packets[0] = nal.join([u if u[0] >> 1 != 33 else unit(bits) for u in units], 0)
-    assert reason(packets) == COLOUR_PLANES
+    assert "planes are coded like pictures" in reason(packets)
 
 
 def test_fields_that_are_not_all_said_to_be() -> None:
@@ -148,3 +148,15 @@ def test_units_of_other_layers_and_unknown_ones_pass() -> None:
     known = model([data + slice_of_layer for data in packets])
     assert known.pictures == before.pictures
     assert known.shown == before.shown
+
+
+def test_a_header_that_a_decoder_refuses_behind_all_that_is_needed() -> None:
+    """It leaves the picture out: whatever follows has another number."""
+    packets = list(write(1, Features(), 12).packets)
+    (first,) = nal.split(packets[4], 0)
+    number = int.from_bytes(nal.unescape(first[:20]), "big")
+    for shift in range(40, 140):
+        damaged = (number ^ 1 << shift).to_bytes(20, "big")
+        changed = [*packets[:4], nal.join([nal.escape(damaged) + first[20:]], 0), *packets[5:]]
+        if not reason(changed):
+            assert model(changed).shown == list(shown_by_decoder(changed)), shift

@@ -141,7 +141,7 @@ def test_nothing_is_read_beyond_the_head() -> None:
 
 
 def test_the_longest_header_is_read() -> None:
-    """Fifteen pictures, each as far away as can be written."""
+    """Fifteen pictures, each as far away as can be written; three times what is read at first."""
     layout = Layout(log2_max_lsb=16, max_dec_pic_buffering=16, long_term=True)
     sets = ParameterSets()
     for nal in parameter_sets(layout):
