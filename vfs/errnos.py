@@ -38,6 +38,7 @@ ERRNOS: Mapping[type[BaseException], int] = {
     vfs.BadHandle: errno.EBADF,
     vfs.FrameTooLarge: errno.EFBIG,
     vfs.WrongPixels: errno.EIO,
+    vfs.DataSetUnreadable: errno.EIO,
     vfs.MountFailed: errno.EIO,
     vfs.BindingMissing: errno.EIO,
     MemoryError: errno.ENOMEM,

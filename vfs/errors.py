@@ -51,6 +51,10 @@ class WrongPixels(VfsError):
     """The decoder returned another shape or type of frame than the index promises."""
 
 
+class DataSetUnreadable(VfsError):
+    """A data set's own description of its videos is damaged, incomplete or unlike the videos."""
+
+
 class MountFailed(VfsError):
     """The filesystem could not be mounted; the message says what to do."""
 
