@@ -1,0 +1,42 @@
+"""The layouts, and what the loaders that they are for expect, from these loaders' own sources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from tests.loaders.conftest import FLAT, VIDEOS
+
+
+class Expected(NamedTuple):
+    """Templates of directory and file name, the first number, and a corpus to try it with."""
+
+    directory: str
+    file: str
+    start: int
+    videos: Mapping[str, int] = VIDEOS
+
+
+IMG = Expected("{parent}/{stem}", "img_%05d.jpg", 1)
+FIVE = Expected("{stem}", "%05d.jpg", 1, FLAT)
+DAVIS = Expected("JPEGImages/480p/{stem}", "%05d.jpg", 0, FLAT)
+VIDEO_FOLDER = Expected("{stem}", "%05d.jpg", 0, FLAT)
+
+EXPECTED: Mapping[str, Expected] = {
+    "default": Expected("{parent}/{stem}", "%06d.png", 0),
+    "imagefolder": Expected("{parent}/{stem}", "%06d.png", 0),
+    "mmaction2": IMG,
+    "tsn": IMG,
+    "tsm": IMG,
+    "ucf101": IMG,
+    "kinetics": IMG,
+    "sthv1": FIVE,
+    "jester": FIVE,
+    "sthv2-tsm": Expected("{stem}", "%06d.jpg", 1, FLAT),
+    "davis": DAVIS,
+    "sam2": VIDEO_FOLDER,
+    "epic-kitchens": Expected("{stem}", "frame_%010d.jpg", 1, FLAT),
+    "ava": Expected("{stem}", "{stem}_%06d.jpg", 1, FLAT),
+    "slowfast": Expected("{stem}", "{stem}_%06d.jpg", 1, FLAT),
+    "resnet3d": Expected("{parent}/{stem}", "image_%05d.jpg", 1),
+}
