@@ -19,7 +19,7 @@ from vfs.bridge import Hooks, Owner, run
 from vfs.errors import MountFailed
 from vfs.operations import Operations
 from vfs.tree import Tree
-from vfs.view import KernelView
+from vfs.kernel import KernelView
 from vfs.watch import Watcher
 
 _BELIEVED = 60.0

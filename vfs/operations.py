@@ -27,7 +27,7 @@ from vfs.nodes import (
 )
 from vfs.pages import Opening, PageCache
 from vfs.tree import Tree
-from vfs.view import KernelView
+from vfs.kernel import KernelView
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_TRUNC | os.O_APPEND | os.O_CREAT
 

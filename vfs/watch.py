@@ -19,7 +19,7 @@ from vfs.errors import VfsError
 from vfs.layout import Naming
 from vfs.nodes import FolderNode, SourceNode
 from vfs.tree import Tree
-from vfs.view import KernelView
+from vfs.kernel import KernelView
 
 INTERVAL = 0.4
 """Seconds between two looks."""

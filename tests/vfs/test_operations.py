@@ -10,7 +10,7 @@ from vfs.errors import BadHandle, IsADirectory, NoSuchPath, OutdatedView, ReadOn
 from vfs.operations import Operations
 from vfs.pages import PageCache
 from vfs.tree import Tree
-from vfs.view import KernelView
+from vfs.kernel import KernelView
 
 FRAME = "/a/000001.png"
 

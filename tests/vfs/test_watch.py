@@ -13,7 +13,7 @@ from tests.vfs.fakes import FakeService, Video, write_video
 from vfs.nodes import FrameNode
 from vfs.operations import Operations
 from vfs.tree import Tree
-from vfs.view import KernelView
+from vfs.kernel import KernelView
 from vfs.watch import Watcher
 
 FRAME = "/s/a/000001.png"

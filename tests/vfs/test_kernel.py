@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from decoder.corpus import Fingerprint, Folder, Source
 from tests.vfs.fakes import Video, make_index
 from vfs.nodes import FolderNode, FrameNode, SourceNode
-from vfs.view import Bits, KernelView
+from vfs.kernel import Bits, KernelView
 
 INDEX = make_index(Video(frames=100))
 
