@@ -2,21 +2,22 @@
 
 A clip is a source or a part of one, under a name. In a plain corpus every video is a clip, in the
 folder in which it lies. Where the corpus is a data set with an order of its own, its clips are what
-the data set says: so many frames from here on in this file.
+the data set says: these frames of that file.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from cachetools import LRUCache
 
 from decoder.corpus import Corpus, Folder
-from decoder.errors import SourceNotFound
+from decoder.errors import DecoderError, SourceNotFound
+from decoder.index import SourceIndex
 
 _FOLDERS_KEPT = 100_000
 
@@ -24,25 +25,34 @@ _FRESH = 0.2
 """Seconds for which all folders together are believed to be as they were."""
 
 
+class Span(Protocol):
+    """Where in its source a clip lies."""
+
+    def frames(self, index: SourceIndex) -> range:
+        """The numbers of its frames. Raises VfsError: the source does not have them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """Frames of one source that are shown together.
+    """Consecutive frames of one source, shown together.
 
     Attributes:
-        source: the video's path in the corpus.
+        relpath: the video's path in the corpus.
         folder: the folder in which the clip is shown, "" for the root.
         name: what it is called there, with an extension if it has one.
-        first: the frame of the source that is frame 0 of the clip.
-        count: how many frames it has; None for all from ``first`` on.
-        fields: what a layout may say of it besides, by name.
+        fields: what names can be made of besides.
+        span: where in the source it lies; None where it is all of it.
     """
 
-    source: str
+    relpath: str
     folder: str
     name: str
-    first: int = 0
-    count: int | None = None
-    fields: tuple[tuple[str, int | str], ...] = ()
+    fields: Mapping[str, str | int] = field(default_factory=dict, compare=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    def frames(self, index: SourceIndex) -> range:
+        """Their numbers in the source that ``index`` is of. Raises VfsError: it has none such."""
+        return range(index.frame_count) if self.span is None else self.span.frames(index)
 
     @property
     def stem(self) -> str:
@@ -129,7 +139,7 @@ class FixedClips:
             folder: ClipFolder(mtime_ns, tuple(sorted(below.get(folder, ()))), tuple(members))
             for folder, members in inside.items()
         }
-        everyone = [{name for name, _ in clip.fields} for c in inside.values() for clip in c]
+        everyone = [set(clip.fields) for members in inside.values() for clip in members]
         self.fields = frozenset(set.intersection(*everyone)) if everyone else frozenset()
 
     def folder(self, relpath: str) -> ClipFolder:
@@ -175,11 +185,11 @@ class FlatClips:
 def walk(clips: Clips, relpath: str = "") -> Iterator[tuple[str, ClipFolder]]:
     """(path, folder) of the folder ``relpath`` and of all below it, in order.
 
-    A folder that vanishes meanwhile is left out.
+    A folder below it that cannot be listed is left out.
     """
     try:
         folder = clips.folder(relpath)
-    except SourceNotFound:
+    except DecoderError:
         if not relpath:
             raise
         return

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from decoder.corpus import Source
-from vfs import layout
-from vfs.nodes import FolderNode, FrameNode, SourceNode, join
+from vfs.names import FrameNames
+from vfs.nodes import ClipNode, FolderNode, FrameNode, join
+from vfs.reel import Place, Reel
 
 
 class Bits:
@@ -56,38 +57,38 @@ class Bits:
 
 @dataclass(slots=True)
 class _Outdated:
-    """What must be invalidated: frames by the digits of their names, and then the directory."""
+    """What must be invalidated: frames by the names they had, and then the directories."""
 
-    directory: bool = False
-    frames: dict[int, Bits] = field(default_factory=dict)
+    directories: bool = False
+    frames: dict[FrameNames, Bits] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return self.directory
+        return self.directories
 
     def merge(self, other: _Outdated) -> None:
-        self.directory |= other.directory
-        for width, frames in other.frames.items():
-            self.frames.setdefault(width, Bits()).update(frames)
+        self.directories |= other.directories
+        for names, frames in other.frames.items():
+            self.frames.setdefault(names, Bits()).update(frames)
 
 
 @dataclass(slots=True)
 class _Told:
-    """What the kernel was told of one source's directory."""
+    """What the kernel was told of the clip in one place."""
 
     version: Source | None
-    width: int
+    names: FrameNames | None
     told: float
     frames: Bits = field(default_factory=Bits)
     fresh: _Outdated = field(default_factory=_Outdated)  # never invalidated yet
     again: _Outdated = field(default_factory=_Outdated)  # invalidated once
 
-    def move_to(self, version: Source | None, width: int) -> None:
-        self.fresh.directory = True
-        if self.frames:
-            self.fresh.frames.setdefault(self.width, Bits()).update(self.frames)
+    def move_to(self, version: Source | None, names: FrameNames | None) -> None:
+        self.fresh.directories = True
+        if self.frames and self.names is not None:
+            self.fresh.frames.setdefault(self.names, Bits()).update(self.frames)
             self.frames = Bits()
         self.version = version
-        self.width = width
+        self.names = names
 
 
 class KernelView:
@@ -101,10 +102,10 @@ class KernelView:
         self.lifetime = lifetime
         self._clock = clock
         self._lock = threading.Lock()
-        self._sources: dict[str, dict[str, _Told]] = {}  # by parent, then by directory
+        self._clips: dict[str, dict[Place, _Told]] = {}  # by the folder in which they are named
         self._folders: dict[str, tuple[int, float]] = {}  # path -> mtime_ns, when
-        self._unchecked: set[str] = set()
-        self._outdated: set[str] = set()
+        self._unchecked: set[Place] = set()
+        self._outdated: set[Place] = set()
         self._next_expiry = 0.0
 
     def tell_folder(self, node: FolderNode) -> None:
@@ -112,103 +113,93 @@ class KernelView:
         with self._lock:
             self._folders[node.path] = node.folder.mtime_ns, self._clock()
 
-    def tell_source(self, node: SourceNode) -> None:
-        """Attributes of a source's directory are about to be told."""
+    def tell_clip(self, node: ClipNode) -> None:
+        """Attributes of a clip's directory are about to be told."""
         with self._lock:
-            self._told(node.path, node.source, None)
+            self._told(node.place, node.source, None)
 
-    def tell_frame(self, node: FrameNode) -> None:
-        """Attributes of a frame are about to be told."""
-        width = layout.digits(node.index.frame_count)
+    def tell_frame(self, reel: Reel, position: int, choice: int = 0) -> None:
+        """Attributes of a frame, asked for or listed, are about to be told."""
         with self._lock:
-            told = self._told(node.directory, node.source, width)
-            told.frames.add(_key(node.frame, node.extension))
-
-    def tell_frames(self, node: SourceNode, frame_count: int, frames: Iterable[int]) -> None:
-        """Attributes of listed frames are about to be told."""
-        width = layout.digits(frame_count)
-        with self._lock:
-            told = self._told(node.path, node.source, width)
-            for frame in frames:
-                told.frames.add(_key(frame, layout.LISTED))
+            told = self._told(reel.place, reel.source, reel.names)
+            told.frames.add(_key(reel.names, position, choice))
 
     def is_outdated(self, node: FrameNode) -> bool:
         """Whether the kernel may believe in another version of this frame than the node's."""
+        reel = node.reel
         with self._lock:
-            told = self._sources.get(_parent(node.directory), {}).get(node.directory)
+            told = self._clips.get(reel.place.folder, {}).get(reel.place)
             if told is None:
                 return False
-            if told.version != node.source:
+            if told.version != reel.source:
                 return True
-            key = _key(node.frame, node.extension)
+            key = _key(reel.names, node.position, node.choice)
             if key in told.frames:
                 return False
             return any(key in frames for frames in told.fresh.frames.values())
 
     def has_moved_on(self, node: FrameNode) -> bool:
         """Whether the kernel was told of another version of the node's source."""
+        place = node.reel.place
         with self._lock:
-            told = self._sources.get(_parent(node.directory), {}).get(node.directory)
+            told = self._clips.get(place.folder, {}).get(place)
             return told is not None and told.version != node.source
 
     # For the watcher
 
     def folders(self) -> dict[str, int | None]:
-        """All folders to look at: path -> mtime_ns told, None where only its sources were told."""
+        """All folders to look at: path -> mtime_ns told, None where only its clips were told."""
         with self._lock:
-            known: dict[str, int | None] = dict.fromkeys(self._sources)
+            known: dict[str, int | None] = dict.fromkeys(self._clips)
             known.update({path: mtime_ns for path, (mtime_ns, _) in self._folders.items()})
             return known
 
-    def sources_in(self, folder: str) -> list[tuple[str, Source]]:
-        """(directory, version told) of the sources of one folder."""
+    def clips_in(self, folder: str) -> list[tuple[Place, Source]]:
+        """(place, version told) of the clips of one folder."""
         with self._lock:
             return [
-                (directory, told.version)
-                for directory, told in self._sources.get(folder, {}).items()
+                (place, told.version)
+                for place, told in self._clips.get(folder, {}).items()
                 if told.version is not None
             ]
 
-    def take_unchecked(self) -> list[tuple[str, Source]]:
-        """(directory, version told) of sources that were told for the first time since last asked.
+    def take_unchecked(self) -> list[tuple[Place, Source]]:
+        """(place, version told) of clips that were told for the first time since last asked.
 
         A reply that took long may rest on what has changed since.
         """
         with self._lock:
             unchecked, self._unchecked = self._unchecked, set()
-            told = [
-                (directory, self._sources.get(_parent(directory), {}).get(directory))
-                for directory in unchecked
-            ]
-        return [(path, one.version) for path, one in told if one is not None and one.version]
+            told = [(place, self._clips.get(place.folder, {}).get(place)) for place in unchecked]
+        return [(place, one.version) for place, one in told if one is not None and one.version]
 
     def forget_folder(self, path: str) -> None:
         """The folder's attributes have been invalidated."""
         with self._lock:
             self._folders.pop(path, None)
 
-    def outdate(self, directory: str, believed: Source) -> None:
-        """All that was told of a source in the version ``believed`` is wrong now."""
+    def outdate(self, place: Place, believed: Source) -> None:
+        """All that was told of a clip in the version ``believed`` is wrong now."""
         with self._lock:
-            told = self._sources.get(_parent(directory), {}).get(directory)
+            told = self._clips.get(place.folder, {}).get(place)
             if told is not None and told.version == believed:
-                told.move_to(None, told.width)
-                self._outdated.add(directory)
+                told.move_to(None, told.names)
+                self._outdated.add(place)
 
     def take_outdated(self) -> list[str]:
         """The paths to invalidate now; forgets what the kernel has forgotten by itself."""
         paths: list[str] = []
         with self._lock:
-            for directory in list(self._outdated):
-                told = self._sources[_parent(directory)][directory]
+            for place in list(self._outdated):
+                told = self._clips[place.folder][place]
                 due = told.again
                 due.merge(told.fresh)
-                paths.extend(_paths(directory, due))
+                paths.extend(_paths(place, due))
                 told.again, told.fresh = told.fresh, _Outdated()
                 if not told.again:
-                    self._outdated.discard(directory)
+                    self._outdated.discard(place)
                     if told.version is None:
-                        self._forget(directory)
+                        self._forget(place)
             now = self._clock()
             if now >= self._next_expiry:
                 self._next_expiry = now + self.lifetime / 10
@@ -216,54 +207,49 @@ class KernelView:
         return paths
 
     def _expire(self, before: float) -> None:
-        for sources in list(self._sources.values()):
-            for directory, told in list(sources.items()):
-                if told.told < before and directory not in self._outdated:
-                    self._forget(directory)
+        for clips in list(self._clips.values()):
+            for place, told in list(clips.items()):
+                if told.told < before and place not in self._outdated:
+                    self._forget(place)
         for path, (_, when) in list(self._folders.items()):
             if when < before:
                 del self._folders[path]
 
-    def _forget(self, directory: str) -> None:
-        parent = _parent(directory)
-        sources = self._sources[parent]
-        del sources[directory]
-        if not sources:
-            del self._sources[parent]
+    def _forget(self, place: Place) -> None:
+        clips = self._clips[place.folder]
+        del clips[place]
+        if not clips:
+            del self._clips[place.folder]
 
     def __len__(self) -> int:
         with self._lock:
-            return len(self._folders) + sum(map(len, self._sources.values()))
+            return len(self._folders) + sum(map(len, self._clips.values()))
 
-    def _told(self, directory: str, version: Source, width: int | None) -> _Told:
-        sources = self._sources.setdefault(_parent(directory), {})
-        told = sources.get(directory)
+    def _told(self, place: Place, version: Source, names: FrameNames | None) -> _Told:
+        clips = self._clips.setdefault(place.folder, {})
+        told = clips.get(place)
         now = self._clock()
         if told is None:
-            told = sources[directory] = _Told(version, width or layout.MINIMUM_DIGITS, now)
-            self._unchecked.add(directory)
+            told = clips[place] = _Told(version, names, now)
+            self._unchecked.add(place)
         elif told.version != version:
-            told.move_to(version, width or told.width)
-            self._outdated.add(directory)
-            self._unchecked.add(directory)
-        elif width is not None:
-            told.width = width
+            told.move_to(version, names or told.names)
+            self._outdated.add(place)
+            self._unchecked.add(place)
+        elif names is not None:
+            told.names = names
         told.told = now
         return told
 
 
-def _key(frame: int, extension: str) -> int:
-    return frame * len(layout.EXTENSIONS) + layout.EXTENSIONS.index(extension)
+def _key(names: FrameNames, position: int, choice: int) -> int:
+    return position * len(names.extensions) + choice
 
 
-def _paths(directory: str, outdated: _Outdated) -> Iterator[str]:
-    if outdated.directory:
-        yield directory
-    for width, frames in outdated.frames.items():
+def _paths(place: Place, outdated: _Outdated) -> Iterator[str]:
+    if outdated.directories:
+        yield from place.directories
+    for names, frames in outdated.frames.items():
         for key in frames:
-            frame, extension = divmod(key, len(layout.EXTENSIONS))
-            yield join(directory, layout.frame_name(frame, width, layout.EXTENSIONS[extension]))
-
-
-def _parent(path: str) -> str:
-    return path.rpartition("/")[0] or "/"
+            position, choice = divmod(key, len(names.extensions))
+            yield join(place.files, names.name(position, choice))
