@@ -106,5 +106,8 @@ FORMATS: Mapping[str, Format] = {
     "jsonl": jsonl,
 }
 
+COUNTING = frozenset({"mmaction2", "tsm"})
+"""Formats that tell of directories and how many frames are in them."""
+
 SPACED = frozenset({"mmaction2", "tsm", "slowfast"})
 """Formats in which spaces separate what a line says: paths must have none."""

@@ -18,6 +18,7 @@ _VERBS = {
     "index": "cli.index",
     "inspect": "cli.inspect",
     "verify": "cli.verify",
+    "list": "cli.list",
     "doctor": "cli.doctor",
 }
 """Each verb, and the module that has it as ``command``."""

@@ -206,7 +206,7 @@ class _Span:
         self._known: tuple[SourceIndex, range] | None = None
 
     def frames(self, index: SourceIndex) -> range:
-        """See `vfs.clips.Span`."""
+        """As `vfs.clips.Span.frames`."""
         known = self._known
         if known is None or known[0] is not index:
             path = os.path.join(self._root, self._episode.data)

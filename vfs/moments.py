@@ -5,19 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from decoder.index import NO_PACKET, NO_TIMESTAMP, SourceIndex
+from decoder.index import NO_TIMESTAMP, SourceIndex
+from vfs.selection import Timeline
 
 
 def times(index: SourceIndex) -> NDArray[np.float64]:
     """When each frame is shown, in seconds, [frames]; NaN where the file does not say."""
-    packets = index.frames.packet
-    known = packets != NO_PACKET
-    result = np.full(len(packets), np.nan)
-    pts = index.packets.pts[packets[known]]
-    numerator, denominator = index.facts.time_base
-    seconds = pts * float(numerator) / denominator
-    result[known] = np.where(pts == NO_TIMESTAMP, np.nan, seconds)
-    return result
+    timeline = Timeline.of(index)
+    unit = timeline.time_base
+    seconds = timeline.pts * float(unit.numerator) / unit.denominator
+    return np.where(timeline.pts == NO_TIMESTAMP, np.nan, seconds)
 
 
 def nearest(shown: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.int64]:
