@@ -24,8 +24,8 @@ from decoder.errors import DecoderError
 from inspection.ahead import Failed, Indexed, IndexJob, tidy
 from inspection.workers import Broken
 from mount import composed
-from vfs.inventory import Listed
 from vfs.errors import VfsError
+from vfs.inventory import Listed
 from vfs.tree import Tree
 
 LAYOUTS = {

@@ -15,6 +15,7 @@ from cli.running import run
 _VERBS = {
     "mount": "mount",
     "umount": "cli.umount",
+    "layouts": "cli.layouts",
     "index": "cli.index",
     "inspect": "cli.inspect",
     "verify": "cli.verify",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from vfs.clips import walk
+from vfs.catalog import walk
 from vfs.naming import Named
 from vfs.nodes import Branch, FolderNode, join
 from vfs.reel import Place

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from vfs.clips import Clips, FlatClips, walk
 from vfs.errors import WrongLayout
 from vfs.template import CLIP_FIELDS, FOLDER_FIELDS, FRAME_FIELDS, Field, Template, touching
 
@@ -79,9 +78,12 @@ class Layout:
             return self.clip
         return _STEM if "stem" in self.file.names else _NAME
 
-    def shown(self, clips: Clips) -> Clips:
-        """The folders of ``clips`` as this layout shows them."""
-        return FlatClips(clips) if self.flat else clips
+    @property
+    def clip_fields(self) -> Iterator[tuple[str, str]]:
+        """(template, field) of everything that names are made of and that is about the clip."""
+        for template in (self.clip, self.file):
+            if template is not None:
+                yield from ((template.text, field.name) for field in _clip_fields(template))
 
 
 _Parts = tuple[tuple[str, ...], bool, tuple[str, ...], Template | None, tuple[str, ...]]
@@ -172,52 +174,3 @@ def _example(text: str, one: Field, between: str, other: Field) -> str:
         f'{" with ".join(second)} would both be "{between.join(first)}"; put something other than '
         "a digit between them"
     )
-
-
-def check(layout: Layout, clips: Clips) -> None:
-    """Makes sure that no two clips, and no clip and a folder, come to the same place.
-
-    Looks at folders, never into a video.
-
-    Raises:
-        WrongLayout: two do; both are named.
-    """
-    _check_fields(layout, clips)
-    if layout.flat:
-        _check_flat(layout, clips)
-    if layout.between:
-        fixed = layout.between[0]
-        for path, folder in walk(clips):
-            if fixed in folder.folders and folder.clips:
-                raise WrongLayout(
-                    f"the layout puts the clips of {path or 'the corpus'}/ into a directory "
-                    f"{fixed}/, and there is a folder of that name: {f'{path}/{fixed}'.lstrip('/')}"
-                    "; rename it, or choose another layout"
-                )
-
-
-def _check_fields(layout: Layout, clips: Clips) -> None:
-    templates = [layout.file] if layout.clip is None else [layout.file, layout.clip]
-    for template in templates:
-        for field in _clip_fields(template):
-            if field.name not in CLIP_FIELDS and field.name not in clips.fields:
-                has = ", ".join(f"{{{name}}}" for name in sorted(clips.fields)) or "no fields"
-                raise WrongLayout(
-                    f"{template.text}: there is no field {{{field.name}}}; a frame has "
-                    f"{', '.join(f'{{{name}}}' for name in FRAME_FIELDS)}, a clip has {{stem}}, "
-                    f"{{name}}, {{parent}} and {{relpath}}, and this corpus has {has} of its own"
-                )
-
-
-def _check_flat(layout: Layout, clips: Clips) -> None:
-    folder = FlatClips(clips).folder("")
-    places: dict[str, str] = {}
-    for clip in folder.clips:
-        shown = layout.own.rendered({**clip.fields, "stem": clip.stem, "name": clip.name})
-        where = f"{clip.folder}/{clip.name}".lstrip("/")
-        other = places.setdefault(shown, where)
-        if other != where:
-            raise WrongLayout(
-                f"{other} and {where} would both be {shown}; add {{parent}} to the directory, or "
-                "rename one of them"
-            )

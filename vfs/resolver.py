@@ -18,6 +18,7 @@ from decoder.corpus import Corpus, Source, source_at
 from decoder.errors import DecoderError, SourceChanged
 from decoder.index import SourceIndex
 from decoder.pixels import PixelFormat
+from vfs.catalog import FlatClips
 from vfs.clips import ClipFolder, Clips
 from vfs.errors import NoSuchPath, NotADirectory
 from vfs.naming import Named, Naming
@@ -80,8 +81,9 @@ class Resolver:
     ) -> None:
         self._corpus = corpus
         self._service = service
+        flat = FlatClips(clips)
         self.branches = tuple(
-            Branch(number, view, f"/{name}" if name else "", view.layout.shown(clips))
+            Branch(number, view, f"/{name}" if name else "", flat if view.layout.flat else clips)
             for number, (name, view) in enumerate(views.items())
         )
         self._by_name = dict(zip(views, self.branches, strict=True))

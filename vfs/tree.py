@@ -16,11 +16,12 @@ from decoder.corpus import Corpus, Source
 from decoder.errors import DecoderError, SourceNotFound
 from decoder.index import SourceIndex
 from vfs.cache import CacheStats
-from vfs.inventory import Listed, inventory
-from vfs.clips import Clips, CorpusClips
+from vfs.catalog import CorpusClips
+from vfs.clips import Clips
 from vfs.contents import Contents, OpenFrame
 from vfs.errors import IsADirectory, NoSuchAttribute, NotADirectory, NotSupported, VfsError
 from vfs.formats import Jpg
+from vfs.inventory import Listed, inventory
 from vfs.naming import Naming
 from vfs.nodes import (
     Attributes,

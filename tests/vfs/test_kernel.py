@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from decoder.corpus import Fingerprint, Source
 from tests.vfs.fakes import Video, make_index
-from vfs.clips import Clip, ClipFolder, FixedClips
+from vfs.catalog import FixedClips
+from vfs.clips import Clip, ClipFolder
 from vfs.kernel import Bits, KernelView
 from vfs.layout import Layout
 from vfs.naming import Named
