@@ -92,8 +92,17 @@ def corpus_of(settings: Settings, source: str) -> Corpus:
 
 
 def clips_of(corpus: Corpus) -> Clips:
-    """What there is to show of a corpus."""
-    return CorpusClips(corpus)
+    """What there is to show: the episodes of a LeRobot data set, or else every video.
+
+    Raises:
+        CommandFailed: the data set's description cannot be followed.
+    """
+    if not lerobot.is_data_set(corpus.root):
+        return CorpusClips(corpus)
+    try:
+        return FixedClips(lerobot.read(corpus.root).clips(), corpus.folder("").mtime_ns)
+    except DataSetUnreadable as error:
+        raise CommandFailed(str(error)) from error
 
 
 @contextlib.contextmanager
@@ -131,16 +140,6 @@ def composed(settings: Settings, source: str) -> Iterator[tuple[Tree, FrameServi
         yield tree, service
     finally:
         service.close()
-
-
-def _clips(corpus: Corpus) -> Clips:
-    """What there is to show: the episodes of a LeRobot data set, or else every video."""
-    if not lerobot.is_data_set(corpus.root):
-        return CorpusClips(corpus)
-    try:
-        return FixedClips(lerobot.read(corpus.root).clips(), corpus.folder("").mtime_ns)
-    except DataSetUnreadable as error:
-        raise CommandFailed(str(error)) from error
 
 
 def _serve(

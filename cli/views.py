@@ -58,7 +58,7 @@ def _view(where: str, frames: FramesSettings) -> View:
         listed = Png(listed.extension)
     if frames.extension is not None:
         listed = dataclasses.replace(listed, extension=frames.extension)
-    beside = [_format(name, frames) for name in frames.unlisted if name != frames.format]
+    beside = [_format(name, frames) for name in frames.unlisted or () if name != frames.format]
     for form in beside:
         if form.extension == listed.extension:
             raise ConfigError(
@@ -79,7 +79,7 @@ def _view(where: str, frames: FramesSettings) -> View:
 
 def _check(where: str, frames: FramesSettings) -> None:
     """Refuses settings that cannot all be had."""
-    names = {frames.format, *frames.unlisted}
+    names = {frames.format, *(frames.unlisted or ())}
     if frames.color == "native" and (names != {"npy"} or frames.order == "chw"):
         raise ConfigError(
             f"{where}.color: native planes are shown as npy only; set format to npy, unlisted to "

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Hashable, Mapping
-from typing import Any, get_origin
+from typing import Any, get_args, get_origin
 
 import msgspec
 import yaml
@@ -119,7 +119,7 @@ def override(settings: Settings, path: str, text: str) -> Settings:
         raise ConfigError(f"{path}: unknown setting; settings look like cache.size")
     info = _known(_fields(section.type), f"{section_name}.", key)
     value: object = None if text == "null" else text
-    if value is not None and get_origin(_bare(info.type)) is tuple:
+    if value is not None and _is_list(info.type):
         value = text.split(":") if text else []
     changed = msgspec.structs.replace(
         getattr(settings, section_name), **{key: _convert(path, info, value, strict=False)}
@@ -169,6 +169,11 @@ def _is_section(info: msgspec.structs.FieldInfo) -> bool:
 
 def _bare(annotation: Any) -> Any:
     return getattr(annotation, "__origin__", annotation)
+
+
+def _is_list(annotation: Any) -> bool:
+    bare = _bare(annotation)
+    return any(get_origin(part) is tuple for part in (bare, *get_args(bare)))
 
 
 def _described(info: msgspec.structs.FieldInfo) -> str:

@@ -88,8 +88,9 @@ class FramesSettings(Struct, frozen=True):
         Meta(description="letters and digits such as jpeg, or null for the format's own"),
     ] = None
     unlisted: Annotated[
-        tuple[Format, ...], Meta(description="a list of formats such as [npy]; [] for none")
-    ] = ("npy",)
+        tuple[Format, ...] | None,
+        Meta(description=f"a list of formats such as [npy], [] for none, {_OR_LAYOUT}"),
+    ] = None
     quality: Annotated[int, Meta(ge=1, le=100, description="a whole number from 1 to 100")] = 95
     subsampling: Annotated[
         Literal["4:2:0", "4:2:2", "4:4:4"],

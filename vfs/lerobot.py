@@ -10,7 +10,6 @@ module.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import posixpath
@@ -18,22 +17,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from decoder.index import SourceIndex
-from vfs import moments
+from vfs import parquet
 from vfs.clips import Clip
 from vfs.errors import DataSetUnreadable
+from vfs.parquet import reading
+from vfs.steps import Steps
 
 INFO = "meta/info.json"
 
-TOLERANCE = 1e-4
-"""Seconds that a frame may be off: LeRobot's default."""
-
 _VERSIONS = ("v2.0", "v2.1", "v3.0")
-
-_INSTALL = "LeRobot data sets are read with pyarrow; install it: pip install 'framefs[lerobot]'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +77,15 @@ class LeRobotDataSet:
             name = f"episode_{episode.index:06d}"
             for camera in self.cameras:
                 fields: dict[str, str | int] = {"camera": camera, "episode_index": episode.index}
-                span = _Span(self.root, episode, camera)
-                yield Clip(episode.takes[camera].relpath, camera, name, fields, span)
+                take = episode.takes[camera]
+                span = Steps(
+                    os.path.join(self.root, episode.data),
+                    episode.index,
+                    episode.length,
+                    os.path.join(self.root, take.relpath),
+                    take.start,
+                )
+                yield Clip(take.relpath, camera, name, fields, span)
 
 
 def is_data_set(root: str) -> bool:
@@ -107,7 +106,7 @@ def read(root: str) -> LeRobotDataSet:
             show. The message says what to do.
     """
     where = os.path.join(root, INFO)
-    with _reading(where):
+    with reading(where):
         with open(where, "rb") as file:
             info = json.load(file)
         version = info["codebase_version"]
@@ -133,9 +132,9 @@ def read(root: str) -> LeRobotDataSet:
 
 def _separate(root: str, info: dict[str, Any], cameras: tuple[str, ...]) -> tuple[Episode, ...]:
     """The episodes of a data set that has a video for each."""
-    _parquet()  # said at once, not by the first frame
+    parquet.require()  # said at once, not by the first frame
     where = os.path.join(root, "meta/episodes.jsonl")
-    with _reading(where):
+    with reading(where):
         with open(where, "rb") as file:
             rows = [json.loads(line) for line in file if line.strip()]
         episodes = []
@@ -161,8 +160,8 @@ def _concatenated(root: str, info: dict[str, Any], cameras: tuple[str, ...]) -> 
     where = os.path.join(root, "meta/episodes")
     episodes = []
     for path in _parquet_files(where):
-        with _reading(path):
-            for row in _parquet().read_table(path, columns=wanted).to_pylist():
+        with reading(path):
+            for row in parquet.table(path, wanted).to_pylist():
                 takes = {}
                 for camera in cameras:
                     prefix = f"videos/{camera}"
@@ -196,93 +195,10 @@ def _path(template: str, names: Mapping[str, Any]) -> str:
     return path
 
 
-class _Span:
-    """Where an episode lies in the video of one camera."""
-
-    def __init__(self, root: str, episode: Episode, camera: str) -> None:
-        self._root = root
-        self._episode = episode
-        self._take = episode.takes[camera]
-        self._known: tuple[SourceIndex, range] | None = None
-
-    def frames(self, index: SourceIndex) -> range:
-        """As `vfs.clips.Span.frames`."""
-        known = self._known
-        if known is None or known[0] is not index:
-            path = os.path.join(self._root, self._episode.data)
-            wanted = self._take.start + step_times(path, self._episode)
-            first = first_frame(moments.times(index), wanted, self._describe())
-            self._known = known = index, range(first, first + len(wanted))
-        return known[1]
-
-    def _describe(self) -> str:
-        return f"episode {self._episode.index} in {os.path.join(self._root, self._take.relpath)}"
-
-
-def step_times(path: str, episode: Episode) -> NDArray[np.float64]:
-    """When in its episode each step is, in seconds, [steps], from the rows in the file ``path``.
-
-    Raises:
-        DataSetUnreadable: the file cannot be read, or has other steps than the metadata says.
-    """
-    with _reading(path):
-        columns = ["timestamp", "frame_index"]
-        rows = _parquet().read_table(
-            path, columns=columns, filters=[("episode_index", "==", episode.index)]
-        )
-        times, steps = (np.asarray(rows[name].to_numpy()).ravel() for name in columns)
-        if not np.array_equal(steps, np.arange(episode.length)):
-            raise DataSetUnreadable(
-                f"{path}: episode {episode.index} should have the steps 0 to "
-                f"{episode.length - 1}, in order, and has not"
-            )
-        # LeRobot keeps single precision, and adds in double precision.
-        return times.astype(np.float32).astype(np.float64)
-
-
-def first_frame(
-    shown: NDArray[np.float64], wanted: NDArray[np.float64], what: str = "the episode"
-) -> int:
-    """The frame at the first of the wanted times, where the others are at those that follow it.
-
-    Args:
-        shown: when each frame of the video is shown, in seconds, [frames].
-        wanted: when a frame is wanted, in seconds, [steps].
-        what: is looked for, in words.
-
-    Raises:
-        DataSetUnreadable: there is none so near to one of them, or they do not follow each other.
-    """
-    if not len(wanted) or np.isnan(shown).all():
-        raise DataSetUnreadable(f"{what}: there are no steps, or the video has no timestamps")
-    frames = moments.nearest(shown, wanted)
-    # Times in single precision are as far apart as this where recordings are long.
-    near = TOLERANCE + np.spacing(wanted.astype(np.float32))
-    far = np.flatnonzero(np.abs(shown[frames] - wanted) >= near)
-    if len(far):
-        step = int(far[0])
-        raise DataSetUnreadable(
-            f"{what}: no frame is shown at {wanted[step]:.6f} s, where step {step} is; the nearest "
-            f"is at {shown[frames[step]]:.6f} s"
-        )
-    first = int(frames[0])
-    if not np.array_equal(frames, np.arange(first, first + len(frames))):
-        raise DataSetUnreadable(f"{what}: its frames do not follow each other in the video")
-    return first
-
-
-def _parquet() -> Any:
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise DataSetUnreadable(_INSTALL) from error
-    return pyarrow.parquet
-
-
 def _parquet_files(folder: str) -> list[str]:
     """The files in all folders in ``folder``, in the order in which LeRobot reads them."""
     paths = []
-    with _reading(folder):
+    with reading(folder):
         for chunk in os.scandir(folder):
             if chunk.is_dir():
                 names = os.listdir(chunk.path)
@@ -290,16 +206,3 @@ def _parquet_files(folder: str) -> list[str]:
         if not paths:
             raise DataSetUnreadable(f"{folder}: there are no episodes; is the recording finished?")
     return sorted(paths, key=lambda path: path.split(os.sep))
-
-
-@contextlib.contextmanager
-def _reading(path: str) -> Iterator[None]:
-    """Has whatever goes wrong with a file said as a DataSetUnreadable that names it."""
-    try:
-        yield
-    except OSError as error:
-        raise DataSetUnreadable(f"{path}: {error.strerror or error}") from error
-    except KeyError as error:
-        raise DataSetUnreadable(f"{path}: {error} is missing") from error
-    except (ValueError, TypeError, AttributeError, IndexError) as error:
-        raise DataSetUnreadable(f"{path}: cannot be read ({error})") from error

@@ -174,3 +174,9 @@ def test_any_document_is_settings_or_a_config_error(document: object) -> None:
     except ConfigError as error:
         message = str(error)
     assert "\n" not in message
+
+
+def test_a_list_that_may_be_null() -> None:
+    settings = config.override(config.Settings(), "frames.unlisted", "npy:bmp")
+    assert settings.frames.unlisted == ("npy", "bmp")
+    assert config.override(settings, "frames.unlisted", "null").frames.unlisted is None

@@ -30,7 +30,9 @@ def test_epic_kitchens_manifest(pairs: Pairs) -> None:
     pair = pairs("epic-kitchens", *EXPECTED["epic-kitchens"])
     manifests = []
     for root in pair.both():
-        videos = build_frame_manifest_from_flat_directory(str(root), multithreaded=True)
+        videos = build_frame_manifest_from_flat_directory(
+            str(root / "eat" / "rgb_frames"), multithreaded=False
+        )
         manifests.append(
             {
                 name: (info.min_frame_number, info.max_frame_number, info.frame_string_length)
@@ -38,4 +40,4 @@ def test_epic_kitchens_manifest(pairs: Pairs) -> None:
             }
         )
     assert manifests[0] == manifests[1]
-    assert manifests[0]["101"] == (1, 11, len("frame_0000000001"))
+    assert manifests[0]["v1"] == (1, 11, len("frame_0000000001"))

@@ -59,23 +59,27 @@ def numbers(name: str) -> list[str]:
 def test_ffmpeg_reads_each_directory_to_its_end_and_stops(pair: Pair) -> None:
     """The image2 demuxer looks for numbers with access(2), from the first one on."""
     for directory, _, names in os.walk(pair.mount):
-        if not names:
-            continue
-        first = min(names)
-        digits = numbers(first)[-1]
-        head, _, tail = first.rpartition(digits)
-        pattern = f"{directory}/{head.replace('%', '%%')}%0{len(digits)}d{tail}"
-        result = subprocess.run(
-            [
-                *("ffmpeg", "-v", "error", "-start_number", str(int(digits)), "-i", pattern),
-                *("-map", "0:v", "-f", "framemd5", "-"),
-            ],
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        lines = [line for line in result.stdout.splitlines() if not line.startswith("#")]
-        assert len(lines) == len(names)
+        for head in sorted({name[: place(name)] for name in names}):
+            own = sorted(name for name in names if name.startswith(head))
+            digits = numbers(own[0])[-1]
+            tail = own[0][place(own[0]) + len(digits) :]
+            pattern = f"{directory}/{head}%0{len(digits)}d{tail}"
+            result = subprocess.run(
+                [
+                    *("ffmpeg", "-v", "error", "-start_number", str(int(digits)), "-i", pattern),
+                    *("-map", "0:v", "-f", "framemd5", "-"),
+                ],
+                check=True,
+                capture_output=True,
+                text=True,
+            )
+            lines = [line for line in result.stdout.splitlines() if not line.startswith("#")]
+            assert len(lines) == len(own)
+
+
+def place(name: str) -> int:
+    """Where the number of the frame begins."""
+    return name.rindex(numbers(name)[-1])
 
 
 def listed(form: str, videos: dict[str, int], folder: Path, *options: str) -> list[str]:

@@ -24,6 +24,7 @@ from tests.lerobot_sets import CAMERAS, FPS, write_concatenated, write_separate
 from vfs import lerobot
 from vfs.clips import Clip
 from vfs.errors import DataSetUnreadable
+from vfs.steps import first_frame
 
 LENGTHS = (7, 12, 1, 9, 5)
 
@@ -126,7 +127,7 @@ def test_a_deviation_below_the_tolerance_is_none(tmp_path: Path) -> None:
 def test_late_in_a_long_video_single_precision_is_no_obstacle() -> None:
     shown_at = np.arange(200_000) / 30
     wanted = shown_at[150_000] + (np.arange(500) / 30).astype(np.float32)
-    assert lerobot.first_frame(shown_at, wanted.astype(np.float64)) == 150_000
+    assert first_frame(shown_at, wanted.astype(np.float64)) == 150_000
 
 
 @pytest.mark.parametrize(
