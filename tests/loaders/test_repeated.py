@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from config.presets import preset, presets
 from tests.cli.commands import FRAMEFS, run
 from tests.loaders.conftest import (
     FLAT,
@@ -30,8 +31,10 @@ from tests.loaders.conftest import (
 )
 from tests.loaders.layouts import EXPECTED
 
+DISTINCT = [name for name in EXPECTED if preset(name).names[0] == name]
 
-@pytest.fixture(params=list(EXPECTED))
+
+@pytest.fixture(params=DISTINCT)
 def pair(request: pytest.FixtureRequest, pairs: Pairs) -> Pair:
     return pairs(request.param, *EXPECTED[request.param])
 
@@ -40,6 +43,13 @@ def test_every_layout_has_the_names_and_images_of_an_extracted_folder(pair: Pair
     assert files_below(pair.mount) == pair.names()
     for name in pair.names():
         arrays_equal(pair.mount / name, pair.folder / name)
+
+
+def test_every_layout_but_those_of_data_sets_is_tried_and_other_names_mean_the_same() -> None:
+    untried = {name for one in presets() for name in one.names} - EXPECTED.keys()
+    assert untried == {"npy", "lerobot-v2", "lerobot-v3"}
+    for name, expected in EXPECTED.items():
+        assert EXPECTED[preset(name).names[0]] == expected
 
 
 def test_nothing_but_directories_and_regular_files_is_listed(pair: Pair) -> None:
