@@ -6,8 +6,6 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 
-from cachetools import LRUCache
-
 from decoder.corpus import Corpus, Folder
 from decoder.errors import DecoderError, SourceNotFound
 from vfs.clips import Clip, ClipFolder, Clips
@@ -25,21 +23,20 @@ class CorpusClips:
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
-        self._lock = threading.Lock()
-        self._folders: LRUCache[str, tuple[Folder, ClipFolder]] = LRUCache(_FOLDERS_KEPT)
+        self._folders: dict[str, tuple[Folder, ClipFolder]] = {}
 
     def folder(self, relpath: str) -> ClipFolder:
         """As `Clips.folder`."""
         folder = self._corpus.folder(relpath)
-        with self._lock:
-            known = self._folders.get(relpath)
+        known = self._folders.get(relpath)
         if known is not None and known[0] is folder:
             return known[1]
         within = f"{relpath}/" if relpath else ""
         clips = tuple(Clip(within + name, relpath, name) for name in folder.videos)
         made = ClipFolder(folder.mtime_ns, folder.folders, clips)
-        with self._lock:
-            self._folders[relpath] = folder, made
+        if len(self._folders) >= _FOLDERS_KEPT:
+            self._folders = {}
+        self._folders[relpath] = folder, made
         return made
 
 

@@ -79,6 +79,11 @@ class Layout:
         return _STEM if "stem" in self.file.names else _NAME
 
     @property
+    def clip_in_file(self) -> bool:
+        """Whether the names of files say something about the clip."""
+        return next(_clip_fields(self.file), None) is not None
+
+    @property
     def clip_fields(self) -> Iterator[tuple[str, str]]:
         """(template, field) of everything that names are made of and that is about the clip."""
         for template in (self.clip, self.file):

@@ -49,16 +49,16 @@ class FrameNames:
         self._key = self._unique(template, what) if self.count else 0
         self._lookup: tuple[NDArray[Any], NDArray[Any]] | None = None
         text = "".join(
-            piece.replace("{", "{{").replace("}", "}}")
+            piece.replace("%", "%%")
             if isinstance(piece, str)
-            else f"{{:0{self._digits(layout, piece, place, what)}d}}"
+            else f"%0{self._digits(layout, piece, place, what)}d"
             for place, piece in _numbered(template)
         )
         self._formats = tuple(f"{text}.{extension}" for extension in extensions)
 
     def name(self, position: int, choice: int = 0) -> str:
         """The name of a frame; ``choice`` is the place of its extension."""
-        return self._formats[choice].format(*[int(column[position]) for column in self._columns])
+        return self._formats[choice] % tuple([column[position] for column in self._columns])
 
     def parse(self, name: str) -> tuple[int, int] | None:
         """(position, choice) of the frame that has this name, or None."""

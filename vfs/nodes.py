@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -62,12 +63,15 @@ class Branch:
         view: what it is.
         path: the directory that shows it, "" for the root.
         clips: what there is, in folders as its layout shows them.
+        files: matches the names that frames of any clip may have; None where those depend on the
+            clip.
     """
 
     number: int
     view: View
     path: str
     clips: Clips
+    files: re.Pattern[str] | None
 
 
 @dataclass(frozen=True, slots=True)

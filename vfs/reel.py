@@ -69,8 +69,7 @@ class Reel:
                 f"{named.clip.name}: frames {whole.start} to {whole.stop - 1} of {source.path} are "
                 f"wanted, and it has {index.frame_count}"
             )
-        timeline = Timeline.of(index)
-        self.frames = view.selection.of(whole, timeline)
+        self.frames = view.selection.of(whole, lambda: Timeline.of(index))
 
         def column(field: str) -> Column:
             if field == "number":
@@ -83,6 +82,7 @@ class Reel:
                         self.frames.start - offset, self.frames.stop - offset, self.frames.step
                     )
                 return np.asarray(self.frames) - whole.start
+            timeline = Timeline.of(index)
             times = timeline.pts if field == "pts" else timeline.milliseconds()
             chosen = times[np.asarray(self.frames, np.int64)]
             if (chosen == NO_TIMESTAMP).any():

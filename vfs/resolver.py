@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from cachetools import LRUCache
@@ -24,7 +25,7 @@ from vfs.errors import NoSuchPath, NotADirectory
 from vfs.naming import Named, Naming
 from vfs.nodes import Branch, ClipNode, FixedNode, FolderNode, FrameNode, Node, join
 from vfs.reel import Place, Reel
-from vfs.template import pattern
+from vfs.template import CLIP_FIELDS, pattern
 from vfs.view import View
 
 _NAMINGS_KEPT = 1024
@@ -68,6 +69,15 @@ class Service(Protocol):
         """One frame. Raises DecoderError."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The clips of one folder by name, and where they are in the tree once that was asked."""
+
+    folder: ClipFolder
+    naming: Naming
+    places: dict[str, Place]
+
+
 class Resolver:
     """Looks paths up. Thread safe.
 
@@ -83,15 +93,21 @@ class Resolver:
         self._service = service
         flat = FlatClips(clips)
         self.branches = tuple(
-            Branch(number, view, f"/{name}" if name else "", flat if view.layout.flat else clips)
+            Branch(
+                number,
+                view,
+                f"/{name}" if name else "",
+                flat if view.layout.flat else clips,
+                None
+                if view.layout.clip_in_file
+                else pattern(view.layout.file.pieces, view.extensions),
+            )
             for number, (name, view) in enumerate(views.items())
         )
         self._by_name = dict(zip(views, self.branches, strict=True))
         self._lock = threading.Lock()
-        self._namings: LRUCache[tuple[int, str], tuple[ClipFolder, Naming]] = LRUCache(
-            _NAMINGS_KEPT
-        )
-        self._reels: LRUCache[tuple[int, Place, Source], Reel] = LRUCache(_REELS_KEPT)
+        self._namings: LRUCache[tuple[int, str], _Names] = LRUCache(_NAMINGS_KEPT)
+        self._reels: dict[tuple[int, Place], Reel] = {}
 
     def node(self, path: str) -> Node:
         """What ``path`` ("/", "/clip/000017.png") leads to.
@@ -154,12 +170,9 @@ class Resolver:
 
     def _in_clip(self, folder: FolderNode, above: str, rest: Sequence[str]) -> Node:
         path, branch = folder.path, folder.branch
-        named = self.naming(folder).named(rest[0])
-        if named is None:
-            raise NoSuchPath(path)
-        place = place_of(branch, above, named)
+        named, place = self._clip(folder, above, rest[0])
         below = branch.view.layout.below
-        if tuple(rest[1 : 1 + len(below)]) != below[: len(rest) - 1]:
+        if below and tuple(rest[1 : 1 + len(below)]) != below[: len(rest) - 1]:
             raise NoSuchPath(path)
         if len(rest) <= 1 + len(below):
             source = self._corpus.source(named.clip.relpath)
@@ -172,19 +185,31 @@ class Resolver:
         match = pattern(file.pieces, branch.view.extensions).fullmatch(rest[0])
         if match is None:
             raise NoSuchPath(path)
-        own = next(n for n, field in enumerate(file.fields, 1) if field.name in ("stem", "name"))
-        named = self.naming(folder).named(match[own])
+        own = next(n for n, field in enumerate(file.fields, 1) if field.name in CLIP_FIELDS)
+        named, place = self._clip(folder, above, match[own])
+        return self._frame(path, branch, place, named, rest)
+
+    def _clip(self, folder: FolderNode, above: str, shown: str) -> tuple[Named, Place]:
+        """The clip of this name, and where it is, in the directory ``above`` of the tree."""
+        names = self._names(folder)
+        named = names.naming.named(shown)
         if named is None:
-            raise NoSuchPath(path)
-        return self._frame(path, branch, place_of(branch, above, named), named, rest)
+            raise NoSuchPath(folder.path)
+        place = names.places.get(shown)
+        if place is None:
+            place = names.places[shown] = place_of(folder.branch, above, named)
+        return named, place
 
     def _frame(
         self, path: str, branch: Branch, place: Place, named: Named, rest: Sequence[str]
     ) -> FrameNode:
-        layout = branch.view.layout
         name = rest[0]
-        pieces = layout.file.filled(named.values).pieces
-        if pattern(pieces, branch.view.extensions).fullmatch(name) is None:
+        # Most names that are no frame's are told without an index.
+        possible = branch.files
+        if possible is None:
+            pieces = branch.view.layout.file.filled(named.values).pieces
+            possible = pattern(pieces, branch.view.extensions)
+        if possible.fullmatch(name) is None:
             raise NoSuchPath(path)
         reel = self.reel(branch, place, named)
         parsed = reel.names.parse(name)
@@ -214,35 +239,40 @@ class Resolver:
 
     def naming(self, node: FolderNode) -> Naming:
         """What the clips of a folder of the corpus are called."""
+        return self._names(node).naming
+
+    def _names(self, node: FolderNode) -> _Names:
         branch, folder = node.branch, node.folder
         key = branch.number, node.relpath
         with self._lock:
             known = self._namings.get(key)
-        if known is not None:
-            before, naming = known
-            if before is folder:
-                return naming
-            if before.folders == folder.folders and before.clips == folder.clips:
-                with self._lock:
-                    self._namings[key] = folder, naming
-                return naming
-        layout = branch.view.layout
-        taken = () if layout.clip is None or layout.between else folder.folders
-        naming = Naming(taken, folder.clips, layout.own)
+        if known is not None and known.folder is folder:
+            return known
+        if (
+            known is not None
+            and known.folder.folders == folder.folders
+            and known.folder.clips == folder.clips
+        ):
+            made = _Names(folder, known.naming, known.places)
+        else:
+            layout = branch.view.layout
+            taken = () if layout.clip is None or layout.between else folder.folders
+            made = _Names(folder, Naming(taken, folder.clips, layout.own), {})
         with self._lock:
-            self._namings[key] = folder, naming
-        return naming
+            self._namings[key] = made
+        return made
 
     def reel(self, branch: Branch, place: Place, named: Named) -> Reel:
         """What is shown of a clip in the present version of its source."""
         source, index = self.indexed(named.clip.relpath)
-        key = branch.number, place, source
-        with self._lock:
-            reel = self._reels.get(key)
+        key = branch.number, place
+        reel = self._reels.get(key)
         # An index may be replaced by another of the same version.
-        if reel is None or reel.index is not index:
+        if reel is None or reel.index is not index or reel.source != source:
             reel = Reel(branch.view, place, named, source, index)
             with self._lock:
+                if len(self._reels) >= _REELS_KEPT:
+                    del self._reels[next(iter(self._reels))]
                 self._reels[key] = reel
         return reel
 

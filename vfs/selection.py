@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -29,8 +30,11 @@ class Selection:
     stride: int = 1
     fps: Fraction | None = None
 
-    def of(self, frames: range, timeline: Timeline) -> range | NDArray[np.int64]:
+    def of(self, frames: range, timeline: Callable[[], Timeline]) -> range | NDArray[np.int64]:
         """The chosen ones of these frames of a source, in order.
+
+        Args:
+            timeline: of the source; called where it is needed.
 
         Raises:
             NoTimestamps: they are to be chosen by time, and nothing tells it.
@@ -38,7 +42,7 @@ class Selection:
         chosen = frames[self.start : self.stop]
         if self.fps is None:
             return chosen[:: self.stride]
-        return at_rate(chosen, self.fps, timeline)
+        return at_rate(chosen, self.fps, timeline())
 
 
 class Timeline:

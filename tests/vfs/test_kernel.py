@@ -29,7 +29,7 @@ def source(number: int) -> Source:
     return Source("/videos/a.mp4", Fingerprint(number, 0))
 
 
-BRANCH = Branch(0, View(), "", FixedClips([], 0))
+BRANCH = Branch(0, View(), "", FixedClips([], 0), None)
 NAMED = Named(Clip("s/a.mp4", "s", "a.mp4"), "a", "a", "a.mp4")
 PLACE = Place("/s", "a", ("/s/a",))
 EXTENSIONS = ["png", "npy"]
