@@ -29,8 +29,10 @@ def test_every_layout_has_its_names_and_no_other_has_them() -> None:
 def test_a_layout_says_where_frames_are_and_nothing_about_pixels(name: str) -> None:
     one = presets.preset(name)
     assert name in one.names
-    assert {"directory", "file", "start", "format"} <= set(one.settings)
-    assert set(one.settings) <= {"directory", "file", "start", "digits", "widen", "format"}
+    assert {"directory", "file", "start", "format", "unlisted"} <= set(one.settings)
+    assert set(one.settings) <= {
+        *("directory", "file", "start", "digits", "widen", "format", "unlisted"),
+    }
     assert one.about
     assert len(one.about) < 100
 
@@ -60,3 +62,10 @@ def test_an_unknown_layout_is_named_with_the_nearest() -> None:
         presets.completed(FramesSettings(layout="tsnn"))
     with pytest.raises(ConfigError, match=r"views\.a: frames\.layout: there is no layout q;"):
         presets.views(FramesSettings(), {"a": {"layout": "q"}})
+
+
+def test_only_the_default_has_other_files_beside_the_images() -> None:
+    """Some readers take an array beside an image for their own cache of it."""
+    beside = {one.names[0]: one.settings["unlisted"] for one in presets.presets()}
+    assert beside.pop("default") == ("npy",)
+    assert set(beside.values()) == {()}
