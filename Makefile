@@ -43,7 +43,7 @@ bench: setup
 setup:
 	@scripts/setup.sh
 
-# Also brings libfuse2, on which the mounts are tested too, and rsync, one of the programs tested.
+# Also brings libfuse2, on which the mounts are tested too, and the programs tested: rsync, ffmpeg.
 test-setup:
 	@scripts/setup.sh --tests
 

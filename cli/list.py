@@ -180,9 +180,12 @@ def _classes(path: str, labels: Iterable[str | None]) -> dict[str, int]:
 def _write(output: str | None, pieces: Iterable[str]) -> None:
     """Writes a list; a file appears when it is complete."""
     if output is None:
-        for piece in pieces:
-            sys.stdout.buffer.write(piece.encode(errors="surrogateescape"))
-        sys.stdout.flush()
+        try:
+            for piece in pieces:
+                sys.stdout.buffer.write(piece.encode(errors="surrogateescape"))
+            sys.stdout.flush()
+        except BrokenPipeError:  # whoever reads has enough; nothing is to be flushed at the end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return
     part = f"{output}.part"
     try:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Brings what `make test-loaders` needs: the ffmpeg tool (by apt where root, else it says what to
-# type), and .venv-loaders with framefs, its tests and the loaders. Does nothing when all of it is
-# there for this pyproject.toml. A loader that cannot be had is left out; its tests are skipped.
+# Brings what `make test-loaders` needs besides what `make test` does: .venv-loaders with framefs, its
+# tests and the loaders. Does nothing when all of it is there for this pyproject.toml. A loader that
+# cannot be had is left out; its tests are skipped.
 #
 # Several loaders want other releases of their libraries than their neighbours do. They are installed
 # without what they ask for, and what they really import is listed here.
@@ -9,17 +9,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 say() { printf 'loaders: %s\n' "$*" >&2; }
-
-if ! command -v ffmpeg >/dev/null; then
-    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-        say "installing ffmpeg"
-        apt-get -o DPkg::Lock::Timeout=120 update -qq >&2
-        DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 install -y -qq \
-            --no-install-recommends ffmpeg >&2
-    else
-        say "please run: sudo apt-get update && sudo apt-get install -y ffmpeg"
-    fi
-fi
 
 venv=.venv-loaders
 stamp=$venv/setup-stamp

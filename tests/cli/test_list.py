@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import FRAMEFS, run, the_line
+from tests.cli.commands import FRAMEFS, ROOT, run, the_line
 from tests.clips import write_clip
 from tests.mounting import mounted
 
@@ -122,3 +122,18 @@ def test_wrong_use(corpus: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
     assert "there is no video in it" in the_line(listed(empty, "coco"), 1)
+
+
+def test_a_reader_that_has_enough(corpus: Path, tmp_path: Path) -> None:
+    write_clip(corpus / "long.mp4", frames=3000, size=(32, 24), gop=250)
+    index = str(tmp_path / "index.sqlite")
+    command = [*FRAMEFS, "list", str(corpus), "--as", "jsonl", "--index", index]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert "eat/a_000000.png" in process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 0
