@@ -21,6 +21,8 @@ from tests.mounting import ROOT, mounted
 
 pytest.importorskip("lerobot", reason="lerobot is not installed")
 
+pytestmark = pytest.mark.timeout(600)  # importing the package takes its time, twice a test
+
 
 @pytest.fixture(params=["v2.1", "v3.0 h264", "v3.0 libsvtav1", "v3.0 h264 streamed"])
 def written(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path, Path]:
