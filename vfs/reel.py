@@ -17,6 +17,8 @@ from vfs.naming import Named
 from vfs.selection import Timeline
 from vfs.view import PixelFormat, View, array_of
 
+_OWN_BYTES = 4096
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -97,6 +99,11 @@ class Reel:
 
     def __len__(self) -> int:
         return len(self.frames)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory taken by what it knows, about."""
+        return self.index.nbytes + _OWN_BYTES
 
     def frame(self, position: int) -> int:
         """The number of a frame in the source."""

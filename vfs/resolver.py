@@ -30,7 +30,8 @@ from vfs.view import View
 
 _NAMINGS_KEPT = 1024
 
-_REELS_KEPT = 256
+_REEL_BYTES = 64 << 20
+"""Memory that reels may keep indexes in that the service has given up."""
 
 _ATTEMPTS = 3
 """How often a source that keeps changing while it is indexed is begun again."""
@@ -108,6 +109,7 @@ class Resolver:
         self._lock = threading.Lock()
         self._namings: LRUCache[tuple[int, str], _Names] = LRUCache(_NAMINGS_KEPT)
         self._reels: dict[tuple[int, Place], Reel] = {}
+        self._reel_bytes = 0
 
     def node(self, path: str) -> Node:
         """What ``path`` ("/", "/clip/000017.png") leads to.
@@ -271,10 +273,16 @@ class Resolver:
         if reel is None or reel.index is not index or reel.source != source:
             reel = Reel(branch.view, place, named, source, index)
             with self._lock:
-                if len(self._reels) >= _REELS_KEPT:
-                    del self._reels[next(iter(self._reels))]
-                self._reels[key] = reel
+                self._keep(key, reel)
         return reel
+
+    def _keep(self, key: tuple[int, Place], reel: Reel) -> None:
+        """Remembers a reel, and forgets the oldest ones where they are too large together."""
+        self._reel_bytes += reel.nbytes
+        while key in self._reels or (self._reels and self._reel_bytes > _REEL_BYTES):
+            old = key if key in self._reels else next(iter(self._reels))
+            self._reel_bytes -= self._reels.pop(old).nbytes
+        self._reels[key] = reel
 
     def indexed(self, relpath: str) -> tuple[Source, SourceIndex]:
         """A source that is still the present one when its index is there, and the index."""
