@@ -78,6 +78,20 @@ class _Names:
     naming: Naming
     places: dict[str, Place]
 
+    def clip(self, branch: Branch, path: str, above: str, shown: str) -> tuple[Named, Place]:
+        """The clip of this name, and where it is, in the directory ``above`` of the tree.
+
+        Raises:
+            NoSuchPath: there is none, and so nothing at ``path``.
+        """
+        named = self.naming.named(shown)
+        if named is None:
+            raise NoSuchPath(path)
+        place = self.places.get(shown)
+        if place is None:
+            place = self.places[shown] = place_of(branch, above, named)
+        return named, place
+
 
 class Resolver:
     """Looks paths up. Thread safe.
@@ -154,15 +168,14 @@ class Resolver:
                     break
                 depth += 1
                 inner += 1
-        node = FolderNode(path, branch, relpath, folder, inner)
         if depth == len(parts):
-            return node
+            return FolderNode(path, branch, relpath, folder, inner)
         if inner < len(layout.between):
             raise NoSuchPath(path)
         above = f"{branch.path}/{'/'.join(parts[:depth])}".rstrip("/") or "/"
-        if layout.clip is None:
-            return self._shared_frame(node, above, parts[depth:])
-        return self._in_clip(node, above, parts[depth:])
+        names = self._names(branch, relpath, folder)
+        in_clip = self._shared_frame if layout.clip is None else self._in_clip
+        return in_clip(branch, path, names, above, parts[depth:])
 
     def _is_folder(self, branch: Branch, folder: ClipFolder, name: str) -> bool:
         between = branch.view.layout.between
@@ -170,9 +183,10 @@ class Resolver:
         hidden = bool(folder.clips) and bool(between) and name == between[0]
         return not hidden and name in folder.folders
 
-    def _in_clip(self, folder: FolderNode, above: str, rest: Sequence[str]) -> Node:
-        path, branch = folder.path, folder.branch
-        named, place = self._clip(folder, above, rest[0])
+    def _in_clip(
+        self, branch: Branch, path: str, names: _Names, above: str, rest: Sequence[str]
+    ) -> Node:
+        named, place = names.clip(branch, path, above, rest[0])
         below = branch.view.layout.below
         if below and tuple(rest[1 : 1 + len(below)]) != below[: len(rest) - 1]:
             raise NoSuchPath(path)
@@ -181,26 +195,16 @@ class Resolver:
             return ClipNode(path, branch, named, place, source, len(rest) - 1)
         return self._frame(path, branch, place, named, rest[1 + len(below) :])
 
-    def _shared_frame(self, folder: FolderNode, above: str, rest: Sequence[str]) -> FrameNode:
-        path, branch = folder.path, folder.branch
+    def _shared_frame(
+        self, branch: Branch, path: str, names: _Names, above: str, rest: Sequence[str]
+    ) -> FrameNode:
         file = branch.view.layout.file
         match = pattern(file.pieces, branch.view.extensions).fullmatch(rest[0])
         if match is None:
             raise NoSuchPath(path)
         own = next(n for n, field in enumerate(file.fields, 1) if field.name in CLIP_FIELDS)
-        named, place = self._clip(folder, above, match[own])
+        named, place = names.clip(branch, path, above, match[own])
         return self._frame(path, branch, place, named, rest)
-
-    def _clip(self, folder: FolderNode, above: str, shown: str) -> tuple[Named, Place]:
-        """The clip of this name, and where it is, in the directory ``above`` of the tree."""
-        names = self._names(folder)
-        named = names.naming.named(shown)
-        if named is None:
-            raise NoSuchPath(folder.path)
-        place = names.places.get(shown)
-        if place is None:
-            place = names.places[shown] = place_of(folder.branch, above, named)
-        return named, place
 
     def _frame(
         self, path: str, branch: Branch, place: Place, named: Named, rest: Sequence[str]
@@ -241,11 +245,10 @@ class Resolver:
 
     def naming(self, node: FolderNode) -> Naming:
         """What the clips of a folder of the corpus are called."""
-        return self._names(node).naming
+        return self._names(node.branch, node.relpath, node.folder).naming
 
-    def _names(self, node: FolderNode) -> _Names:
-        branch, folder = node.branch, node.folder
-        key = branch.number, node.relpath
+    def _names(self, branch: Branch, relpath: str, folder: ClipFolder) -> _Names:
+        key = branch.number, relpath
         with self._lock:
             known = self._namings.get(key)
         if known is not None and known.folder is folder:
@@ -258,7 +261,8 @@ class Resolver:
             made = _Names(folder, known.naming, known.places)
         else:
             layout = branch.view.layout
-            taken = () if layout.clip is None or layout.between else folder.folders
+            beside = layout.clip is not None and not layout.between
+            taken = folder.folders if beside else frozenset[str]()
             made = _Names(folder, Naming(taken, folder.clips, layout.own), {})
         with self._lock:
             self._namings[key] = made
