@@ -33,7 +33,7 @@ class CorpusClips:
             return known[1]
         within = f"{relpath}/" if relpath else ""
         clips = tuple(Clip(within + name, relpath, name) for name in folder.videos)
-        made = ClipFolder(folder.mtime_ns, folder.folders, clips)
+        made = ClipFolder(folder.mtime_ns, frozenset(folder.folders), clips)
         if len(self._folders) >= _FOLDERS_KEPT:
             self._folders = {}
         self._folders[relpath] = folder, made
@@ -60,7 +60,7 @@ class FixedClips:
                 inside.setdefault(above, [])
                 folder = above
         self._folders = {
-            folder: ClipFolder(mtime_ns, tuple(sorted(below.get(folder, ()))), tuple(members))
+            folder: ClipFolder(mtime_ns, frozenset(below.get(folder, ())), tuple(members))
             for folder, members in inside.items()
         }
         everyone = [set(clip.fields) for members in inside.values() for clip in members]
@@ -81,7 +81,7 @@ class FlatClips:
         self._clips = clips
         self._lock = threading.Lock()
         self._parts: tuple[ClipFolder, ...] = ()
-        self._whole = ClipFolder(0, (), ())
+        self._whole = ClipFolder(0, frozenset(), ())
         self._looked = -_FRESH
 
     @property
@@ -101,7 +101,9 @@ class FlatClips:
                 if not same or any(a is not b for a, b in zip(parts, self._parts, strict=True)):
                     self._parts = parts
                     clips = tuple(clip for part in parts for clip in part.clips)
-                    self._whole = ClipFolder(max(part.mtime_ns for part in parts), (), clips)
+                    self._whole = ClipFolder(
+                        max(part.mtime_ns for part in parts), frozenset(), clips
+                    )
                 self._looked = now
             return self._whole
 
@@ -118,5 +120,5 @@ def walk(clips: Clips, relpath: str = "") -> Iterator[tuple[str, ClipFolder]]:
             raise
         return
     yield relpath, folder
-    for name in folder.folders:
+    for name in sorted(folder.folders):
         yield from walk(clips, f"{relpath}/{name}" if relpath else name)

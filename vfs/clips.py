@@ -60,7 +60,7 @@ class ClipFolder:
     """What is in one folder. Another object as soon as anything in it has changed."""
 
     mtime_ns: int
-    folders: tuple[str, ...]
+    folders: frozenset[str]
     clips: tuple[Clip, ...]
 
 

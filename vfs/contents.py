@@ -116,14 +116,14 @@ class Contents:
     def _encode(self, file: OpenFrame) -> memoryview:
         node, frame = file.node, file.frame
         reel = node.reel
+        pixel_format, shape, dtype = reel.decoded(frame)
         try:
-            array = self._array(node.source, frame, reel.pixel_format(frame))
+            array = self._array(node.source, frame, pixel_format)
         except DecoderError as error:
             if not isinstance(error, (SourceChanged, SourceNotFound)):
                 with self._lock:
                     self._failures[node.source, frame] = str(error)
             raise
-        shape, dtype = reel.decoded_shape(frame)
         if array.shape != shape or array.dtype != dtype:
             raise WrongPixels(
                 f"frame {frame} of {node.source.path} came out as {array.dtype} "

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from decoder.corpus import Source
-from decoder.index import NO_TIMESTAMP, SourceIndex
+from decoder.index import NO_TIMESTAMP, Geometry, SourceIndex
 from decoder.planes import joined_shape
 from vfs.errors import ClipTooShort, NoTimestamps
 from vfs.formats import Shape
@@ -16,6 +16,8 @@ from vfs.names import Column, FrameNames
 from vfs.naming import Named
 from vfs.selection import Timeline
 from vfs.view import PixelFormat, View, array_of
+
+_OWN_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,27 +94,29 @@ class Reel:
             return chosen
 
         self.names = FrameNames(view.layout, named.values, view.extensions, column, source.path)
+        self._decoded = [_decoded(view, geometry) for geometry in index.geometries]
         # What directories list must all be there, or none of it.
         self._sizes = {(kind, 0): self._file_size(kind, 0) for kind in range(len(index.geometries))}
 
     def __len__(self) -> int:
         return len(self.frames)
 
+    @property
+    def nbytes(self) -> int:
+        """Memory taken by what it knows, about."""
+        return self.index.nbytes + _OWN_BYTES
+
     def frame(self, position: int) -> int:
         """The number of a frame in the source."""
         return int(self.frames[position])
 
-    def pixel_format(self, frame: int) -> PixelFormat:
-        """The samples that frame ``frame`` of the source is asked for."""
-        return self.view.samples.pixel_format(self.index.bits(frame))
+    def decoded(self, frame: int) -> tuple[PixelFormat, Shape, np.dtype[Any]]:
+        """What is asked for of frame ``frame`` of the source, and what an array of it is like."""
+        return self._decoded[self._kind(frame)]
 
-    def decoded_shape(self, frame: int) -> tuple[Shape, np.dtype[Any]]:
-        """What an array with the decoded samples of frame ``frame`` looks like."""
-        geometry = self.index.geometry(frame)
-        pixel_format = self.view.samples.pixel_format(geometry.bits)
-        if pixel_format == "native":
-            return joined_shape(geometry)
-        return array_of(geometry.height, geometry.width, pixel_format)
+    def _kind(self, frame: int) -> int:
+        """The place of a frame's geometry in the index."""
+        return int(self.index.frames.geometry[frame]) if len(self.index.geometries) > 1 else 0
 
     def shape(self, position: int) -> tuple[int, int]:
         """(height, width) of a frame as it is shown; of its first plane where planes are."""
@@ -123,18 +127,23 @@ class Reel:
 
     def size(self, position: int, choice: int) -> int:
         """Bytes of a file. Raises FrameTooLarge."""
-        kinds = self.index.geometries
-        kind = int(self.index.frames.geometry[self.frame(position)]) if len(kinds) > 1 else 0
+        kind = self._kind(self.frame(position))
         size = self._sizes.get((kind, choice))
         if size is None:
             size = self._sizes[kind, choice] = self._file_size(kind, choice)
         return size
 
     def _file_size(self, kind: int, choice: int) -> int:
-        geometry = self.index.geometries[kind]
-        pixel_format = self.view.samples.pixel_format(geometry.bits)
+        pixel_format, shape, dtype = self._decoded[kind]
         form = self.view.formats[choice]
-        if pixel_format == "native":
-            return form.size(*joined_shape(geometry))
-        height, width = self.view.transform.shape(geometry.height, geometry.width)
-        return form.size(*array_of(height, width, pixel_format))
+        if pixel_format != "native":
+            height, width = self.view.transform.shape(shape[0], shape[1])
+            shape = (height, width, *shape[2:])
+        return form.size(shape, dtype)
+
+
+def _decoded(view: View, geometry: Geometry) -> tuple[PixelFormat, Shape, np.dtype[Any]]:
+    pixel_format = view.samples.pixel_format(geometry.bits)
+    if pixel_format == "native":
+        return pixel_format, *joined_shape(geometry)
+    return pixel_format, *array_of(geometry.height, geometry.width, pixel_format)

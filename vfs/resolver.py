@@ -30,7 +30,8 @@ from vfs.view import View
 
 _NAMINGS_KEPT = 1024
 
-_REELS_KEPT = 256
+_REEL_BYTES = 64 << 20
+"""Memory that reels may keep indexes in that the service has given up."""
 
 _ATTEMPTS = 3
 """How often a source that keeps changing while it is indexed is begun again."""
@@ -77,6 +78,20 @@ class _Names:
     naming: Naming
     places: dict[str, Place]
 
+    def clip(self, branch: Branch, path: str, above: str, shown: str) -> tuple[Named, Place]:
+        """The clip of this name, and where it is, in the directory ``above`` of the tree.
+
+        Raises:
+            NoSuchPath: there is none, and so nothing at ``path``.
+        """
+        named = self.naming.named(shown)
+        if named is None:
+            raise NoSuchPath(path)
+        place = self.places.get(shown)
+        if place is None:
+            place = self.places[shown] = place_of(branch, above, named)
+        return named, place
+
 
 class Resolver:
     """Looks paths up. Thread safe.
@@ -108,6 +123,7 @@ class Resolver:
         self._lock = threading.Lock()
         self._namings: LRUCache[tuple[int, str], _Names] = LRUCache(_NAMINGS_KEPT)
         self._reels: dict[tuple[int, Place], Reel] = {}
+        self._reel_bytes = 0
 
     def node(self, path: str) -> Node:
         """What ``path`` ("/", "/clip/000017.png") leads to.
@@ -152,15 +168,14 @@ class Resolver:
                     break
                 depth += 1
                 inner += 1
-        node = FolderNode(path, branch, relpath, folder, inner)
         if depth == len(parts):
-            return node
+            return FolderNode(path, branch, relpath, folder, inner)
         if inner < len(layout.between):
             raise NoSuchPath(path)
         above = f"{branch.path}/{'/'.join(parts[:depth])}".rstrip("/") or "/"
-        if layout.clip is None:
-            return self._shared_frame(node, above, parts[depth:])
-        return self._in_clip(node, above, parts[depth:])
+        names = self._names(branch, relpath, folder)
+        in_clip = self._shared_frame if layout.clip is None else self._in_clip
+        return in_clip(branch, path, names, above, parts[depth:])
 
     def _is_folder(self, branch: Branch, folder: ClipFolder, name: str) -> bool:
         between = branch.view.layout.between
@@ -168,9 +183,10 @@ class Resolver:
         hidden = bool(folder.clips) and bool(between) and name == between[0]
         return not hidden and name in folder.folders
 
-    def _in_clip(self, folder: FolderNode, above: str, rest: Sequence[str]) -> Node:
-        path, branch = folder.path, folder.branch
-        named, place = self._clip(folder, above, rest[0])
+    def _in_clip(
+        self, branch: Branch, path: str, names: _Names, above: str, rest: Sequence[str]
+    ) -> Node:
+        named, place = names.clip(branch, path, above, rest[0])
         below = branch.view.layout.below
         if below and tuple(rest[1 : 1 + len(below)]) != below[: len(rest) - 1]:
             raise NoSuchPath(path)
@@ -179,26 +195,16 @@ class Resolver:
             return ClipNode(path, branch, named, place, source, len(rest) - 1)
         return self._frame(path, branch, place, named, rest[1 + len(below) :])
 
-    def _shared_frame(self, folder: FolderNode, above: str, rest: Sequence[str]) -> FrameNode:
-        path, branch = folder.path, folder.branch
+    def _shared_frame(
+        self, branch: Branch, path: str, names: _Names, above: str, rest: Sequence[str]
+    ) -> FrameNode:
         file = branch.view.layout.file
         match = pattern(file.pieces, branch.view.extensions).fullmatch(rest[0])
         if match is None:
             raise NoSuchPath(path)
         own = next(n for n, field in enumerate(file.fields, 1) if field.name in CLIP_FIELDS)
-        named, place = self._clip(folder, above, match[own])
+        named, place = names.clip(branch, path, above, match[own])
         return self._frame(path, branch, place, named, rest)
-
-    def _clip(self, folder: FolderNode, above: str, shown: str) -> tuple[Named, Place]:
-        """The clip of this name, and where it is, in the directory ``above`` of the tree."""
-        names = self._names(folder)
-        named = names.naming.named(shown)
-        if named is None:
-            raise NoSuchPath(folder.path)
-        place = names.places.get(shown)
-        if place is None:
-            place = names.places[shown] = place_of(folder.branch, above, named)
-        return named, place
 
     def _frame(
         self, path: str, branch: Branch, place: Place, named: Named, rest: Sequence[str]
@@ -239,11 +245,10 @@ class Resolver:
 
     def naming(self, node: FolderNode) -> Naming:
         """What the clips of a folder of the corpus are called."""
-        return self._names(node).naming
+        return self._names(node.branch, node.relpath, node.folder).naming
 
-    def _names(self, node: FolderNode) -> _Names:
-        branch, folder = node.branch, node.folder
-        key = branch.number, node.relpath
+    def _names(self, branch: Branch, relpath: str, folder: ClipFolder) -> _Names:
+        key = branch.number, relpath
         with self._lock:
             known = self._namings.get(key)
         if known is not None and known.folder is folder:
@@ -256,7 +261,8 @@ class Resolver:
             made = _Names(folder, known.naming, known.places)
         else:
             layout = branch.view.layout
-            taken = () if layout.clip is None or layout.between else folder.folders
+            beside = layout.clip is not None and not layout.between
+            taken = folder.folders if beside else frozenset[str]()
             made = _Names(folder, Naming(taken, folder.clips, layout.own), {})
         with self._lock:
             self._namings[key] = made
@@ -271,10 +277,16 @@ class Resolver:
         if reel is None or reel.index is not index or reel.source != source:
             reel = Reel(branch.view, place, named, source, index)
             with self._lock:
-                if len(self._reels) >= _REELS_KEPT:
-                    del self._reels[next(iter(self._reels))]
-                self._reels[key] = reel
+                self._keep(key, reel)
         return reel
+
+    def _keep(self, key: tuple[int, Place], reel: Reel) -> None:
+        """Remembers a reel, and forgets the oldest ones where they are too large together."""
+        self._reel_bytes += reel.nbytes
+        while key in self._reels or (self._reels and self._reel_bytes > _REEL_BYTES):
+            old = key if key in self._reels else next(iter(self._reels))
+            self._reel_bytes -= self._reels.pop(old).nbytes
+        self._reels[key] = reel
 
     def indexed(self, relpath: str) -> tuple[Source, SourceIndex]:
         """A source that is still the present one when its index is there, and the index."""

@@ -41,7 +41,7 @@ views:
   chw: {layout: npy, order: chw}
   planes: {layout: npy, color: native, unlisted: []}
   small: {resize: 72, filter: bicubic, crop: 64x64}
-  every5: {layout: davis, stride: 5}
+  every5: {layout: davis, stride: 5, unlisted: [npy]}
   half: {fps: 15}
   part: {range: "3:7", start: 100}
 """

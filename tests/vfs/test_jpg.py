@@ -18,7 +18,7 @@ from tests.oracle import full_decode
 from tests.vfs.pictures import noise, smooth
 from tests.vfs.test_formats import by_ffmpeg
 from vfs.formats import Jpg, Png, quality_of
-from vfs.formats.jpg import Subsampling
+from vfs.formats.jpg import Subsampling, _filled
 
 SUBSAMPLINGS: tuple[Subsampling, ...] = ("4:2:0", "4:2:2", "4:4:4")
 
@@ -104,6 +104,17 @@ def test_there_is_room_for_comments_of_any_length(
     assert quality_of(content) == quality
     assert sum(2 + length for _, length in segments(content)) < len(content)
     assert decoded(content).shape == array.shape
+
+
+@pytest.mark.parametrize("gap", [30, *range(65535, 65545), *range(131072, 131082), 200_000])
+def test_a_gap_of_any_length_is_filled_with_whole_segments(gap: int) -> None:
+    array = smooth(16, 16)
+    plain = by_pillow(array, 95, "4:2:0")
+    content = _filled(plain, 95, len(plain) + gap)
+    assert len(content) == len(plain) + gap
+    comments = [length for marker, length in segments(content) if marker == 0xFFFE]
+    assert sum(2 + length for length in comments) == gap
+    np.testing.assert_array_equal(decoded(content), decoded(plain))
 
 
 @pytest.mark.parametrize("subsampling", SUBSAMPLINGS)

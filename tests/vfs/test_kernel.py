@@ -106,7 +106,7 @@ def test_the_record_lasts_as_long_as_the_kernel_believes() -> None:
     clock = Clock()
     view = KernelView(60, clock)
     tell(view, frame(1, 7))
-    view.tell_folder(FolderNode("/s", BRANCH, "s", ClipFolder(5, (), ())))
+    view.tell_folder(FolderNode("/s", BRANCH, "s", ClipFolder(5, frozenset(), ())))
     assert len(view) == 2
     clock.now = 59
     view.take_outdated()

@@ -51,6 +51,13 @@ def test_sixteen_bits_are_resized_to_the_nearest_level(shape: tuple[int, ...]) -
     assert np.abs(both - Resize(24, "bicubic").apply(shallow)).max() <= 1
 
 
+def test_levels_between_two_become_the_nearest() -> None:
+    array = np.array([[1000, 1001], [1001, 1001]], np.uint16)
+    assert Resize(1, "box").apply(array).tolist() == [[1001]]
+    bright = np.array([[65535, 65535, 0, 0]] * 4, np.uint16)
+    assert Resize(9, "lanczos").apply(bright).max() == 65535  # where it overshoots
+
+
 def test_what_has_the_size_already_is_left_alone() -> None:
     array = smooth(48, 64)
     assert Resize(48).apply(array) is array

@@ -391,7 +391,9 @@ def test_clips_that_are_parts_of_videos(videos: Path, service: FakeService) -> N
         clips,
         frames=view("images/{parent}/episode-{episode_index:06d}", "frame-{number:06d}"),
         plain=view(),
+        indexed=view(file="{index}", selection=Selection(stride=2)),
     )
+    assert names(tree, "/indexed/top/episode_000001") == [f"00000{n}.png" for n in (0, 2, 4)]
     assert names(tree, "/frames/images/top") == [f"episode-00000{n}" for n in range(3)]
     assert names(tree, "/plain/top") == [f"episode_00000{n}" for n in range(3)]
     assert len(names(tree, "/plain/top/episode_000000")) == 4
