@@ -1,5 +1,5 @@
 # Every target does its own set-up; see scripts/setup.sh.
-.PHONY: run test lint protocol exactness stress setup test-setup clean bench
+.PHONY: run test test-loaders lint protocol exactness stress setup test-setup clean bench
 .DEFAULT_GOAL := test
 python := .venv/bin/python
 BENCH_CLIPS ?= $(if $(FRAMEFS_CORPUS),$(FRAMEFS_CORPUS)/robot/native264_*,sample/*.mp4)
@@ -10,6 +10,11 @@ run: setup
 
 test: test-setup lint
 	$(python) -m pytest
+
+# The loaders themselves, each on a mount and on an extracted folder; 10 GB of packages, once.
+test-loaders: test-setup
+	@scripts/setup-loaders.sh
+	FRAMEFS_LEROBOT21=.venv-loaders/lerobot21 .venv-loaders/bin/python -m pytest tests/loaders
 
 lint: setup
 	.venv/bin/ruff check .
@@ -40,9 +45,9 @@ bench: setup
 setup:
 	@scripts/setup.sh
 
-# Also brings libfuse2, on which the mounts are tested too, and rsync, one of the programs tested.
+# Also brings libfuse2, on which the mounts are tested too, and the programs tested: rsync, ffmpeg.
 test-setup:
 	@scripts/setup.sh --tests
 
 clean:
-	rm -rf .venv .venv-bench build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-bench .venv-loaders build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

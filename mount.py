@@ -25,12 +25,16 @@ from cli.notify import notify
 from cli.ready import Readiness
 from cli.running import run
 from cli.streams import CapturedStderr
+from cli.views import check_views, views_of
 from config import Settings
 from decoder.corpus import Corpus
 from decoder.service import FrameService
 from decoder.store import IndexStore, default_index_path
+from vfs import lerobot
 from vfs.adapter import MountOptions, serve
-from vfs.errors import MountFailed
+from vfs.catalog import CorpusClips, FixedClips
+from vfs.clips import Clips
+from vfs.errors import DataSetUnreadable, MountFailed
 from vfs.tree import Tree
 
 logger = logging.getLogger("framefs")
@@ -57,6 +61,7 @@ def mount(request: MountRequest, announce: Callable[[str, str], None] | None = N
 
     Raises:
         CommandFailed: it cannot be mounted; the message says why and what to do.
+        ConfigError: the frames of this corpus cannot be shown as the settings say.
     """
     source = places.check_corpus(request.source)
     mountpoint = places.check_mountpoint(request.mountpoint)
@@ -64,6 +69,7 @@ def mount(request: MountRequest, announce: Callable[[str, str], None] | None = N
     if not request.nonempty:
         places.check_empty(mountpoint)
     machine.require(machine.checks(allow_other=request.settings.mount.allow_other))
+    check_views(views_of(request.settings), clips_of(corpus_of(request.settings, source)))
 
     def announced() -> None:
         if announce is not None:
@@ -76,13 +82,39 @@ def mount(request: MountRequest, announce: Callable[[str, str], None] | None = N
         announced()
 
 
+def corpus_of(settings: Settings, source: str) -> Corpus:
+    """The corpus at ``source``."""
+    return Corpus(
+        source,
+        extensions=settings.corpus.extensions,
+        follow_symlinks=settings.corpus.follow_symlinks,
+    )
+
+
+def clips_of(corpus: Corpus) -> Clips:
+    """What there is to show: the episodes of a LeRobot data set, or else every video.
+
+    Raises:
+        CommandFailed: the data set's description cannot be followed.
+    """
+    if not lerobot.is_data_set(corpus.root):
+        return CorpusClips(corpus)
+    try:
+        return FixedClips(lerobot.read(corpus.root).clips(), corpus.folder("").mtime_ns)
+    except DataSetUnreadable as error:
+        raise CommandFailed(str(error)) from error
+
+
 @contextlib.contextmanager
 def composed(settings: Settings, source: str) -> Iterator[tuple[Tree, FrameService]]:
     """The tree over the corpus at ``source``, and what decodes for it; closed at the end.
 
     Raises:
-        CommandFailed: the file named for the indexes cannot be used.
+        CommandFailed: the file named for the indexes cannot be used, or the corpus is a data set
+            whose description cannot be followed.
+        ConfigError: the settings for frames are wrong or contradict each other.
     """
+    views = views_of(settings)
     store = IndexStore(settings.index.path or default_index_path())
     # Where nobody chose a place it is done without one; a chosen one is meant.
     if settings.index.path is not None and (problem := store.problem()):
@@ -96,17 +128,13 @@ def composed(settings: Settings, source: str) -> Iterator[tuple[Tree, FrameServi
         readers=settings.decoder.readers,
         verify=settings.decoder.verify,
     )
-    corpus = Corpus(
-        source,
-        extensions=settings.corpus.extensions,
-        follow_symlinks=settings.corpus.follow_symlinks,
-    )
+    corpus = corpus_of(settings, source)
     try:
         tree = Tree(
             corpus,
             service,
-            depth=settings.frames.depth,
-            color=settings.frames.color,
+            views=views,
+            clips=clips_of(corpus),
             cache_bytes=settings.cache.size,
         )
         yield tree, service
@@ -198,6 +226,7 @@ def _say(source: str, mountpoint: str) -> None:
 @click.argument("mountpoint", metavar="MNT", required=False)
 @click.option("-o", "texts", metavar="OPT[,OPT...]", multiple=True, help=options.HELP)
 @click.option("--config", "config_file", metavar="FILE", help="Read settings from a YAML file.")
+@click.option("--layout", metavar="NAME", help="Name frames so; framefs layouts lists them.")
 @click.option("--index", metavar="FILE", help='Keep the indexes in FILE, or in ":memory:".')
 @click.option("-f", "--foreground", is_flag=True, help="Stay in the foreground until unmounted.")
 @click.option("-d", "--debug", is_flag=True, help="Foreground, with every request in the log.")
@@ -209,6 +238,7 @@ def command(
     mountpoint: str | None,
     texts: tuple[str, ...],
     config_file: str | None,
+    layout: str | None,
     index: str | None,
     foreground: bool,
     debug: bool,
@@ -222,7 +252,7 @@ def command(
     SRC and MNT itself (source and mountpoint).
     """
     parsed = options.parse(texts, sloppy=sloppy)
-    settings = chosen(parsed, config_file, index)
+    settings = chosen(parsed, config_file, index, layout)
     if debug:
         settings = config.override(settings, "logging.level", "debug")
     source = source or settings.source

@@ -15,8 +15,13 @@ from config import Settings
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def chosen(parsed: options.Options, config_file: str | None, index: str | None) -> Settings:
-    """The settings of the configuration file, then of ``-o``, then of ``--index``.
+def chosen(
+    parsed: options.Options,
+    config_file: str | None,
+    index: str | None,
+    layout: str | None = None,
+) -> Settings:
+    """The settings of the configuration file, then of ``-o``, then of options of their own.
 
     Raises:
         ConfigError: something in them is unknown or wrong.
@@ -26,6 +31,8 @@ def chosen(parsed: options.Options, config_file: str | None, index: str | None) 
         settings = config.load(file)
     for path, text in parsed.settings:
         settings = config.override(settings, path, text)
+    if layout is not None:
+        settings = config.override(settings, "frames.layout", layout)
     if index is not None:
         settings = config.override(settings, "index.path", index)
     if settings.index.path not in (None, ":memory:"):

@@ -15,9 +15,11 @@ from cli.running import run
 _VERBS = {
     "mount": "mount",
     "umount": "cli.umount",
+    "layouts": "cli.layouts",
     "index": "cli.index",
     "inspect": "cli.inspect",
     "verify": "cli.verify",
+    "list": "cli.list",
     "doctor": "cli.doctor",
 }
 """Each verb, and the module that has it as ``command``."""

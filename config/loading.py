@@ -9,14 +9,14 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Hashable, Mapping
-from typing import Any, get_origin
+from typing import Any, get_args, get_origin
 
 import msgspec
 import yaml
 
 from config.errors import ConfigError
-from config.settings import Settings
-from config.values import ByteSize, CacheSize, Umask
+from config.settings import FramesSettings, Settings
+from config.values import ByteSize, CacheSize, CropText, RangeText, Rate, Umask
 
 
 def load(path: str) -> Settings:
@@ -27,17 +27,9 @@ def load(path: str) -> Settings:
     Raises:
         ConfigError: the file cannot be read, is not YAML, or says something unknown or wrong.
     """
+    given = document(path)
     try:
-        with open(path, encoding="utf-8") as file:
-            document = yaml.load(file, Loader=_StrictLoader)
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: is not UTF-8 text") from error
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: is not valid YAML: {_first_line(error)}") from error
-    try:
-        settings = from_mapping(document)
+        settings = from_mapping(given)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
     folder = os.path.dirname(os.path.abspath(path))
@@ -53,6 +45,23 @@ def load(path: str) -> Settings:
     )
 
 
+def document(path: str) -> object:
+    """What the YAML file at ``path`` says, as plain data.
+
+    Raises:
+        ConfigError: it cannot be read or is not YAML; the message begins with ``path``.
+    """
+    try:
+        with open(path, encoding="utf-8") as file:
+            return yaml.load(file, Loader=_StrictLoader)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8 text") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: is not valid YAML: {_first_line(error)}") from error
+
+
 def from_mapping(document: object) -> Settings:
     """The settings in a parsed document (``None`` is an empty one).
 
@@ -64,17 +73,36 @@ def from_mapping(document: object) -> Settings:
     fields = _fields(Settings)
     for name, value in given.items():
         info = _known(fields, "", name)
-        if _is_section(info):
-            section = _fields(info.type)
-            values[name] = info.type(
-                **{
-                    key: _convert(f"{name}.{key}", _known(section, f"{name}.", key), item)
-                    for key, item in _mapping(name, value).items()
-                }
-            )
+        if name == "views":
+            values[name] = {
+                _view_name(view): section(f"views.{view}", FramesSettings, settings)
+                for view, settings in _mapping(name, value).items()
+            }
+        elif _is_section(info):
+            values[name] = info.type(**section(name, info.type, value))
         else:
             values[name] = _convert(name, info, value)
     return Settings(**values)
+
+
+def section(path: str, kind: type[msgspec.Struct], value: object) -> dict[str, Any]:
+    """The settings of a section that ``value`` gives, converted; no others.
+
+    Raises:
+        ConfigError: a setting is unknown or has a wrong type or value.
+    """
+    fields = _fields(kind)
+    prefix = f"{path}." if path else ""
+    return {
+        key: _convert(f"{prefix}{key}", _known(fields, prefix, key), item)
+        for key, item in _mapping(path, value).items()
+    }
+
+
+def _view_name(name: object) -> str:
+    if not isinstance(name, str) or not name or "/" in name or "\0" in name or name[0] == ".":
+        raise ConfigError(f"views: expected names of directories such as small, got {_shown(name)}")
+    return name
 
 
 def override(settings: Settings, path: str, text: str) -> Settings:
@@ -91,8 +119,8 @@ def override(settings: Settings, path: str, text: str) -> Settings:
         raise ConfigError(f"{path}: unknown setting; settings look like cache.size")
     info = _known(_fields(section.type), f"{section_name}.", key)
     value: object = None if text == "null" else text
-    if value is not None and get_origin(_bare(info.type)) is tuple:
-        value = text.split(":")
+    if value is not None and _is_list(info.type):
+        value = text.split(":") if text else []
     changed = msgspec.structs.replace(
         getattr(settings, section_name), **{key: _convert(path, info, value, strict=False)}
     )
@@ -143,6 +171,11 @@ def _bare(annotation: Any) -> Any:
     return getattr(annotation, "__origin__", annotation)
 
 
+def _is_list(annotation: Any) -> bool:
+    bare = _bare(annotation)
+    return any(get_origin(part) is tuple for part in (bare, *get_args(bare)))
+
+
 def _described(info: msgspec.structs.FieldInfo) -> str:
     # typing flattens nested Annotated: the outermost Meta, which has the description, comes last.
     return str(info.type.__metadata__[-1].description)
@@ -177,7 +210,7 @@ def _convert(
 
 
 def _decode(wanted: type, value: object) -> object:
-    for known in (CacheSize, ByteSize, Umask):
+    for known in (CacheSize, ByteSize, Umask, Rate, CropText, RangeText):
         if wanted is known:
             return known.parse(value)
     raise NotImplementedError(f"no conversion to {wanted}")

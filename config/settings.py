@@ -6,11 +6,11 @@ setting completes the sentence "expected ..." when somebody gets it wrong.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
-from config.values import ByteSize, CacheSize, Umask
+from config.values import ByteSize, CacheSize, CropText, RangeText, Rate, Umask
 
 Flag = Annotated[bool, Meta(description="true or false")]
 _Id = Annotated[int, Meta(ge=0, le=2**32 - 2)]
@@ -47,11 +47,81 @@ class DecoderSettings(Struct, frozen=True):
     ] = "never"
 
 
-class FramesSettings(Struct, frozen=True):
-    """What a frame file holds."""
+Format = Literal["png", "npy", "jpg", "bmp", "ppm", "webp"]
 
+_Template = Annotated[str, Meta(pattern=r"^[^\0]*$")]
+_OR_LAYOUT = "or null for the layout's"
+
+
+class FramesSettings(Struct, frozen=True):
+    """Which files there are of frames, and what is in them. None: as the layout has it."""
+
+    layout: Annotated[str, Meta(description="the name of a layout; framefs layouts lists them")] = (
+        "default"
+    )
+    directory: Annotated[
+        _Template | None,
+        Meta(description=f'a template such as "{{parent}}/{{stem}}", {_OR_LAYOUT}'),
+    ] = None
+    file: Annotated[
+        _Template | None,
+        Meta(description=f'a template such as "img_{{number:05d}}", {_OR_LAYOUT}'),
+    ] = None
+    start: Annotated[
+        Annotated[int, Meta(ge=0, le=10**9)] | None,
+        Meta(description=f"the number of the first frame, {_OR_LAYOUT}"),
+    ] = None
+    digits: Annotated[
+        Annotated[int, Meta(ge=1, le=18)] | None,
+        Meta(description=f"a whole number from 1 to 18, {_OR_LAYOUT}"),
+    ] = None
+    widen: Annotated[
+        Literal["source", "number", "never"] | None,
+        Meta(description=f"source, number or never, {_OR_LAYOUT}"),
+    ] = None
+    format: Annotated[
+        Format | None, Meta(description=f"png, npy, jpg, bmp, ppm or webp, {_OR_LAYOUT}")
+    ] = None
+    alias: Flag = False
+    extension: Annotated[
+        Annotated[str, Meta(pattern=r"^[A-Za-z0-9]+$")] | None,
+        Meta(description="letters and digits such as jpeg, or null for the format's own"),
+    ] = None
+    unlisted: Annotated[
+        tuple[Format, ...] | None,
+        Meta(description=f"a list of formats such as [npy], [] for none, {_OR_LAYOUT}"),
+    ] = None
+    quality: Annotated[int, Meta(ge=1, le=100, description="a whole number from 1 to 100")] = 95
+    subsampling: Annotated[
+        Literal["4:2:0", "4:2:2", "4:4:4"],
+        Meta(description='"4:2:0", "4:2:2" or "4:4:4", in quotes'),
+    ] = "4:2:0"
+    order: Annotated[Literal["hwc", "chw"], Meta(description="hwc or chw")] = "hwc"
     depth: Annotated[Literal[8, 16], Meta(description="8 or 16")] = 8
-    color: Annotated[Literal["rgb", "gray"], Meta(description="rgb or gray")] = "rgb"
+    color: Annotated[Literal["rgb", "gray", "native"], Meta(description="rgb, gray or native")] = (
+        "rgb"
+    )
+    resize: Annotated[
+        Annotated[int, Meta(ge=1, le=65535)] | None,
+        Meta(description="pixels of the short side, or null for the size of the video"),
+    ] = None
+    filter: Annotated[
+        Literal["nearest", "box", "bilinear", "hamming", "bicubic", "lanczos"],
+        Meta(description="nearest, box, bilinear, hamming, bicubic or lanczos"),
+    ] = "bilinear"
+    crop: Annotated[
+        CropText | None,
+        Meta(description="a size such as 224x224 or 224x224+16+0 (at x, y), or null for all"),
+    ] = None
+    range: Annotated[
+        RangeText | None,
+        Meta(description='"first:end" such as "10:200", "10:" or ":200", or null for all frames'),
+    ] = None
+    stride: Annotated[int, Meta(ge=1, description="a whole number from 1 on")] = 1
+    fps: Annotated[
+        Rate | None,
+        Meta(description='frames a second such as 2 or "30000/1001", or null for all frames'),
+    ] = None
 
 
 class CacheSettings(Struct, frozen=True):
@@ -119,6 +189,10 @@ class Settings(Struct, frozen=True):
     corpus: CorpusSettings = field(default_factory=CorpusSettings)
     decoder: DecoderSettings = DecoderSettings()
     frames: FramesSettings = FramesSettings()
+    views: Annotated[
+        dict[str, dict[str, Any]],
+        Meta(description="names, each with settings as in frames, or {} for one view at the root"),
+    ] = field(default_factory=dict)
     cache: CacheSettings = field(default_factory=CacheSettings)
     index: IndexSettings = IndexSettings()
     mount: MountSettings = MountSettings()

@@ -1,9 +1,10 @@
-"""Values of settings that YAML has no type for: amounts of memory and file modes."""
+"""Values of settings that YAML has no type for: amounts, rates, rectangles, file modes."""
 
 from __future__ import annotations
 
 import os
 import re
+from fractions import Fraction
 from pathlib import Path
 
 _UNITS = {
@@ -19,6 +20,8 @@ _UNITS = {
     "tb": 10**12,
 }
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)", re.IGNORECASE)
+_CROP = re.compile(r"(\d{1,5})x(\d{1,5})(?:\+(\d{1,5})\+(\d{1,5}))?", re.ASCII)
+_RANGE = re.compile(r"(\d{0,12}):(\d{0,12})", re.ASCII)
 _OCTAL = re.compile(r"(?:0o)?[0-7]{1,4}")
 
 AUTO_CACHE_LIMIT = 4 * 2**30
@@ -57,6 +60,64 @@ class CacheSize(ByteSize):
     def automatic(cls) -> CacheSize:
         """What ``auto`` means on this machine, in bytes."""
         return cls(min(available_memory() // 4, AUTO_CACHE_LIMIT))
+
+
+class Rate(Fraction):
+    """Frames a second, more than 0: ``2``, ``0.5``, ``"30000/1001"``."""
+
+    @classmethod
+    def parse(cls, value: object) -> Rate:
+        """The rate that ``value`` says.
+
+        Raises:
+            ValueError: it is no positive number.
+        """
+        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+            raise ValueError(f"not a rate: {value!r}")
+        try:
+            # A decimal fraction means what is written, not the binary number nearest to it.
+            rate = cls(str(value))
+        except (ValueError, ZeroDivisionError) as error:
+            raise ValueError(f"not a rate: {value!r}") from error
+        if not 0 < rate <= 10**6:
+            raise ValueError(f"not a rate: {value!r}")
+        return rate
+
+
+class CropText(tuple[int, int, int | None, int | None]):
+    """Width, height, left and top, written ``224x224+16+0``; without the last two the middle."""
+
+    @classmethod
+    def parse(cls, value: object) -> CropText:
+        """What ``value`` says.
+
+        Raises:
+            ValueError: it is no such text.
+        """
+        match = _CROP.fullmatch(value) if isinstance(value, str) else None
+        if match is None or not int(match[1]) or not int(match[2]):
+            raise ValueError(f"not a crop: {value!r}")
+        left, top = (None if match[n] is None else int(match[n]) for n in (3, 4))
+        return cls((int(match[1]), int(match[2]), left, top))
+
+
+class RangeText(tuple[int, int | None]):
+    """The first frame and the one behind the last, written ``10:200``; None is the end."""
+
+    @classmethod
+    def parse(cls, value: object) -> RangeText:
+        """What ``value`` says.
+
+        Raises:
+            ValueError: it is no such text, or ends before it begins.
+        """
+        match = _RANGE.fullmatch(value) if isinstance(value, str) else None
+        if match is None:
+            raise ValueError(f"not a range: {value!r}")
+        first, end = int(match[1] or 0), int(match[2]) if match[2] else None
+        if end is not None and end <= first:
+            raise ValueError(f"not a range: {value!r}")
+        return cls((first, end))
 
 
 class Umask(int):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from decoder.errors import UnsupportedStream
 from decoder.index import Geometry
+from decoder.planes import joined, joined_shape
 
 PixelFormat = Literal["rgb24", "rgb48le", "gray", "gray16le"]
 """Arrays that a frame can be had as: uint8, or uint16 for rgb48le and gray16le;
@@ -116,6 +117,25 @@ class Pixels:
                 f"{pixel_format}: {error}"
             ) from error
         return np.ascontiguousarray(self._orientation.apply(samples))
+
+    def joined(self) -> NDArray[Any]:
+        """The native planes as one array, each turned by the display matrix; see `decoder.planes`.
+
+        Raises:
+            UnsupportedStream: the native format has no planes of samples.
+        """
+        _, dtype = joined_shape(self.geometry)
+        stored = dtype.newbyteorder(">") if self.native.format.is_big_endian else dtype
+        planes = [
+            self._orientation.apply(np.ascontiguousarray(plane).view(stored))
+            for plane in self.planes
+        ]
+        return joined(planes).astype(dtype, copy=False)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory taken by the native planes."""
+        return sum(plane.buffer_size for plane in self.native.planes)
 
     @cached_property
     def _orientation(self) -> Orientation:

@@ -19,7 +19,7 @@ from decoder.errors import DecoderError, SourceChanged, SourceNotFound, Stopped
 from decoder.index import SourceIndex
 from decoder.indexing import Indexer
 from decoder.media import check_unchanged
-from decoder.pixels import PixelFormat
+from decoder.pixels import PixelFormat, Pixels
 from decoder.pool import ReaderPool
 from decoder.store import IndexStore
 from decoder.walking import Verify
@@ -102,7 +102,11 @@ class FrameService:
         return None if result is None else result.index
 
     def array(self, source: Source, frame: int, pixel_format: PixelFormat) -> NDArray[Any]:
-        """One frame: C-contiguous, shape and dtype as ``pixel_format`` says.
+        """One frame: C-contiguous, shape and dtype as ``pixel_format`` says. Raises as `pixels`."""
+        return self.pixels(source, frame).array(pixel_format)
+
+    def pixels(self, source: Source, frame: int) -> Pixels:
+        """One frame as it was decoded.
 
         Raises:
             FrameOutOfRange: the source has fewer frames.
@@ -114,7 +118,7 @@ class FrameService:
         with self._pool.reader(source, indexed.index, indexed.trust, frame) as reader:
             pixels = reader.frame(frame)
         check_unchanged(source)
-        return pixels.array(pixel_format)
+        return pixels
 
     def close(self) -> None:
         """Gives up what is going on, with `Stopped`, and closes the files and the store."""

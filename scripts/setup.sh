@@ -49,6 +49,7 @@ has_fuse || install fuse3 || say "going on without FUSE: nothing can be mounted"
 if [ "${1:-}" = --tests ]; then
     has_libfuse2 || install libfuse2 || install libfuse2t64 || say "going on without libfuse2"
     command -v rsync >/dev/null || install rsync || say "going on without rsync"
+    command -v ffmpeg >/dev/null || install ffmpeg || say "going on without the ffmpeg tool"
 fi
 
 stamp=.venv/setup-stamp

@@ -17,9 +17,9 @@ from typing import Any
 from vfs.binding import Binding, load
 from vfs.bridge import Hooks, Owner, run
 from vfs.errors import MountFailed
+from vfs.kernel import KernelView
 from vfs.operations import Operations
 from vfs.tree import Tree
-from vfs.view import KernelView
 from vfs.watch import Watcher
 
 _BELIEVED = 60.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from cachetools import LRUCache
 from numpy.typing import NDArray
@@ -14,25 +14,37 @@ from decoder.corpus import Source
 from decoder.errors import DecoderError, SourceChanged, SourceNotFound
 from vfs.cache import ByteCache, CacheStats
 from vfs.errors import WrongPixels
-from vfs.formats import FORMATS, PixelFormat, dtype_of, shape_of
+from vfs.formats import quality_of
 from vfs.nodes import FrameNode
-from vfs.resolver import Service
+from vfs.resolver import Picture, Service
+from vfs.view import PixelFormat
 
 _FILE_BYTES = 96 << 20
 """Files that are being read. Made again from the decoded frame when pushed out."""
 
 _FAILURES_KEPT = 1024
 
+_FileKey: TypeAlias = tuple[Source, int, int, int]
+
 
 @dataclass(frozen=True, slots=True)
 class OpenFrame:
-    """A frame file that is being read: one version of it, for as long as it is open."""
+    """A frame file that is being read: one version of it, for as long as it is open.
+
+    Attributes:
+        frame: its number in the source.
+        size: bytes of the file.
+    """
 
     node: FrameNode
-    height: int
-    width: int
-    pixel_format: PixelFormat
+    frame: int
     size: int
+
+    @property
+    def key(self) -> _FileKey:
+        """The same for whoever reads the same bytes."""
+        node = self.node
+        return node.source, self.frame, node.branch.number, node.choice
 
 
 class Contents:
@@ -40,22 +52,26 @@ class Contents:
 
     Args:
         cache_bytes: budget for decoded frames.
+        shared: they are wanted as arrays of several kinds, and so kept as they were decoded. Else
+            they are kept as the arrays that files are made of.
     """
 
-    def __init__(self, service: Service, cache_bytes: int) -> None:
+    def __init__(self, service: Service, cache_bytes: int, *, shared: bool = False) -> None:
         self._service = service
-        self._arrays: ByteCache[tuple[Source, int, PixelFormat], NDArray[Any]] = ByteCache(
-            cache_bytes, lambda array: array.nbytes
+        self._shared = shared
+        # Arrays, or pictures where ``shared``.
+        self._frames: ByteCache[tuple[Source, int], Any] = ByteCache(
+            cache_bytes, lambda kept: int(kept.nbytes)
         )
-        self._files: ByteCache[tuple[Source, int, str], memoryview] = ByteCache(_FILE_BYTES, len)
+        self._files: ByteCache[_FileKey, memoryview] = ByteCache(_FILE_BYTES, len)
         self._lock = threading.Lock()
-        self._readers: Counter[tuple[Source, int, str]] = Counter()
-        self._large: dict[tuple[Source, int, str], int] = {}
+        self._readers: Counter[_FileKey] = Counter()
+        self._large: dict[_FileKey, int] = {}
         self._failures: LRUCache[tuple[Source, int], str] = LRUCache(_FAILURES_KEPT)
 
     def open(self, file: OpenFrame) -> None:
         """Begins to read a file; decodes nothing yet. Each needs one `release`."""
-        key = _file_key(file.node)
+        key = file.key
         with self._lock:
             self._readers[key] += 1
             if 2 * file.size > _FILE_BYTES:
@@ -71,13 +87,15 @@ class Contents:
         """
         if offset >= file.size:
             return memoryview(b"")
-        node = file.node
-        content = self._files.get(_file_key(node), lambda: self._encode(file))
-        return content[offset : offset + size]
+        return self._content(file)[offset : offset + size]
+
+    def quality(self, file: OpenFrame) -> int | None:
+        """The quality with which a JPEG was encoded. Raises as `read`."""
+        return quality_of(self._content(file))
 
     def release(self, file: OpenFrame) -> None:
         """Ends the reading. The decoded frame stays in the cache, the file made of it does not."""
-        key = _file_key(file.node)
+        key = file.key
         with self._lock:
             self._readers[key] -= 1
             last = self._readers[key] <= 0
@@ -92,36 +110,55 @@ class Contents:
         """However large one file is, two that are being read must not push each other out."""
         self._files.reserve(2 * max(self._large.values(), default=0))
 
+    def _content(self, file: OpenFrame) -> memoryview:
+        return self._files.get(file.key, lambda: self._encode(file))
+
     def _encode(self, file: OpenFrame) -> memoryview:
-        node, pixel_format = file.node, file.pixel_format
+        node, frame = file.node, file.frame
+        reel = node.reel
+        pixel_format, shape, dtype = reel.decoded(frame)
         try:
-            array = self._arrays.get(
-                (node.source, node.frame, pixel_format),
-                lambda: self._service.array(node.source, node.frame, pixel_format),
-            )
+            array = self._array(node.source, frame, pixel_format)
         except DecoderError as error:
             if not isinstance(error, (SourceChanged, SourceNotFound)):
                 with self._lock:
-                    self._failures[node.source, node.frame] = str(error)
+                    self._failures[node.source, frame] = str(error)
             raise
-        shape = shape_of(file.height, file.width, pixel_format)
-        if array.shape != shape or array.dtype != dtype_of(pixel_format):
+        if array.shape != shape or array.dtype != dtype:
             raise WrongPixels(
-                f"frame {node.frame} of {node.source.path} came out as {array.dtype} "
-                f"{array.shape}, expected {dtype_of(pixel_format)} {shape}"
+                f"frame {frame} of {node.source.path} came out as {array.dtype} "
+                f"{array.shape}, expected {dtype} {shape}"
             )
-        return FORMATS[node.extension].encode(array)
+        content = reel.view.formats[node.choice].encode(reel.view.transform.apply(array))
+        if len(content) != file.size:
+            raise WrongPixels(
+                f"frame {frame} of {node.source.path} makes a file of {len(content)} bytes, "
+                f"expected {file.size}"
+            )
+        return content
 
-    def failure(self, node: FrameNode) -> str | None:
+    def _array(self, source: Source, frame: int, pixel_format: PixelFormat) -> NDArray[Any]:
+        kept = self._frames.get((source, frame), lambda: self._decode(source, frame, pixel_format))
+        array: NDArray[Any] = _converted(kept, pixel_format) if self._shared else kept
+        return array
+
+    def _decode(self, source: Source, frame: int, pixel_format: PixelFormat) -> Any:
+        if self._shared:
+            return self._service.pixels(source, frame)
+        if pixel_format == "native":
+            return self._service.pixels(source, frame).joined()
+        return self._service.array(source, frame, pixel_format)
+
+    def failure(self, source: Source, frame: int) -> str | None:
         """Why this frame could not be decoded, if that has been tried and failed lately."""
         with self._lock:
-            return self._failures.get((node.source, node.frame))
+            return self._failures.get((source, frame))
 
     @property
     def stats(self) -> dict[str, CacheStats]:
         """Counters of the decoded frames ("frames") and of the files being read ("files")."""
-        return {"frames": self._arrays.stats, "files": self._files.stats}
+        return {"frames": self._frames.stats, "files": self._files.stats}
 
 
-def _file_key(node: FrameNode) -> tuple[Source, int, str]:
-    return node.source, node.frame, node.extension
+def _converted(picture: Picture, pixel_format: PixelFormat) -> NDArray[Any]:
+    return picture.joined() if pixel_format == "native" else picture.array(pixel_format)

@@ -51,9 +51,29 @@ class WrongPixels(VfsError):
     """The decoder returned another shape or type of frame than the index promises."""
 
 
+class DataSetUnreadable(VfsError):
+    """A data set's own description of its videos is damaged, incomplete or unlike the videos."""
+
+
 class MountFailed(VfsError):
     """The filesystem could not be mounted; the message says what to do."""
 
 
 class BindingMissing(MountFailed):
     """No FUSE library, or no Python binding to one, can be loaded."""
+
+
+class WrongLayout(VfsError):
+    """Names would be wrong, ambiguous or the same for two files; the message has an example."""
+
+
+class FrameTooSmall(VfsError):
+    """A frame is smaller than what is to be cut out of it."""
+
+
+class NoTimestamps(VfsError):
+    """Frames are chosen or named by time, and the source has no usable timestamps."""
+
+
+class ClipTooShort(VfsError):
+    """A clip is said to have frames that its source does not have."""

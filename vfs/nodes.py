@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import xxhash
 
-from decoder.corpus import Folder, Source
-from decoder.index import SourceIndex
+from decoder.corpus import Source
+from vfs.clips import ClipFolder, Clips
+from vfs.naming import Named
+from vfs.reel import Place, Reel
+from vfs.view import View
 
 ROOT_INODE = 1
 
@@ -22,7 +26,7 @@ class Attributes:
     Attributes:
         directory: or a regular file.
         inode: never 0; 1 is the root.
-        links: 1 for files, and for folders, whose subfolders are not counted; 2 for sources.
+        links: 1 for files, and for folders, whose subfolders are not counted; 2 for what has none.
         size: bytes; 0 for directories.
         mtime_ns: nanoseconds since the epoch.
     """
@@ -36,30 +40,93 @@ class Attributes:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One name in a directory. ``attributes`` is None where they would cost more than the name."""
+    """One name in a directory.
+
+    Attributes:
+        attributes: None where they would cost more than the name.
+        frame: (reel, position), where it is one; the one in the first format of its view.
+    """
 
     name: str
     directory: bool
     inode: int
     attributes: Attributes | None
+    frame: tuple[Reel, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A view in the mounted tree.
+
+    Attributes:
+        number: of the view.
+        view: what it is.
+        path: the directory that shows it, "" for the root.
+        clips: what there is, in folders as its layout shows them.
+        files: matches the names that frames of any clip may have; None where those depend on the
+            clip.
+    """
+
+    number: int
+    view: View
+    path: str
+    clips: Clips
+    files: re.Pattern[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class FixedNode:
+    """A directory that is there whatever the corpus holds. ``names`` are those of its entries."""
+
+    path: str
+    names: tuple[str, ...]
+    mtime_ns: int
 
 
 @dataclass(frozen=True, slots=True)
 class FolderNode:
-    """A directory of the corpus. ``relpath`` is its path there, "" for the root."""
+    """A folder of the corpus as a view shows it.
+
+    Attributes:
+        path: in the mounted tree.
+        branch: the view.
+        relpath: of the folder, "" for the root.
+        folder: what is in it.
+        inner: how many of the layout's fixed directories the path has behind the folder.
+    """
 
     path: str
+    branch: Branch
     relpath: str
-    folder: Folder
+    folder: ClipFolder
+    inner: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class SourceNode:
-    """The directory that stands for a source. ``relpath`` is the video's path in the corpus."""
+class ClipNode:
+    """A directory of a clip's own.
+
+    Attributes:
+        path: in the mounted tree.
+        branch: the view.
+        named: the clip.
+        place: where its frames are.
+        source: the version of its video.
+        inner: the directory's place in ``place.directories``; the frames are in the last.
+    """
 
     path: str
-    relpath: str
+    branch: Branch
+    named: Named
+    place: Place
     source: Source
+    inner: int
+
+    @property
+    def inside(self) -> str | None:
+        """The path of the only directory in this one; None where the frames are in it."""
+        after = self.place.directories[self.inner + 1 :]
+        return after[0] if after else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,23 +134,31 @@ class FrameNode:
     """One frame as a file.
 
     Attributes:
-        path: in the mounted tree, and ``directory`` that of the source's directory.
-        relpath: the video's path in the corpus.
-        source, index: the version that the name was looked up in.
-        frame: from 0.
-        extension: of the file format.
+        path: in the mounted tree.
+        branch: the view.
+        reel: the clip in the version that the name was looked up in.
+        position: of the frame in the reel.
+        choice: of the file format among those of the view.
     """
 
     path: str
-    directory: str
-    relpath: str
-    source: Source
-    index: SourceIndex
-    frame: int
-    extension: str
+    branch: Branch
+    reel: Reel
+    position: int
+    choice: int
+
+    @property
+    def source(self) -> Source:
+        """The version of the video."""
+        return self.reel.source
+
+    @property
+    def frame(self) -> int:
+        """The number of the frame in the video."""
+        return self.reel.frame(self.position)
 
 
-Node: TypeAlias = FolderNode | SourceNode | FrameNode
+Node: TypeAlias = FixedNode | FolderNode | ClipNode | FrameNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +179,7 @@ class Listing:
 
     def __init__(
         self,
-        node: FolderNode | SourceNode,
+        node: FixedNode | FolderNode | ClipNode,
         length: int,
         entries: Callable[[int], Iterator[Entry]],
     ) -> None:

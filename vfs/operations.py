@@ -14,20 +14,21 @@ from dataclasses import dataclass
 
 from vfs.contents import OpenFrame
 from vfs.errors import BadHandle, IsADirectory, OutdatedView, ReadOnly
+from vfs.kernel import KernelView
 from vfs.nodes import (
     ROOT_INODE,
     Attributes,
+    ClipNode,
     Entry,
     FolderNode,
     FrameNode,
     Listing,
-    SourceNode,
     Usage,
     inode_of,
 )
 from vfs.pages import Opening, PageCache
+from vfs.reel import Reel
 from vfs.tree import Tree
-from vfs.view import KernelView
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_TRUNC | os.O_APPEND | os.O_CREAT
 
@@ -76,10 +77,10 @@ class Operations:
         match node:
             case FolderNode():
                 self.view.tell_folder(node)
-            case SourceNode():
-                self.view.tell_source(node)
+            case ClipNode():
+                self.view.tell_clip(node)
             case FrameNode():
-                self.view.tell_frame(node)
+                self.view.tell_frame(node.reel, node.position, node.choice)
         return attributes
 
     def opendir(self, path: str) -> int:
@@ -112,17 +113,19 @@ class Operations:
         if offset < 2:
             parent = node.path.rpartition("/")[0] or "/"
             yield Entry("..", True, inode_of(parent) if parent != "/" else ROOT_INODE, None)
-        start = max(0, offset - 2)
-        entries = listing.entries(start)
-        if not plus or not isinstance(node, SourceNode):
-            yield from entries
-        elif not self.tree.is_present(node):
-            # The names may be read to their end, but nothing outdated is told about them.
-            for entry in entries:
-                yield Entry(entry.name, entry.directory, entry.inode, None)
-        else:
-            for frame, entry in enumerate(entries, start):
-                self.view.tell_frames(node, len(listing), (frame,))
+        present: dict[Reel, bool] = {}
+        for entry in listing.entries(max(0, offset - 2)):
+            if plus and entry.frame is not None:
+                reel, position = entry.frame
+                if reel not in present:
+                    present[reel] = self.tree.is_present(reel)
+                if present[reel]:
+                    self.view.tell_frame(reel, position)
+                    yield entry
+                else:
+                    # The names may be read to their end, but nothing outdated is told about them.
+                    yield Entry(entry.name, entry.directory, entry.inode, None)
+            else:
                 yield entry
 
     def releasedir(self, handle: int) -> None:

@@ -1,38 +1,44 @@
 """The filesystem without FUSE: paths to nodes, nodes to attributes, listings and bytes.
 
-Nothing here waits for another source than the one a path names. Only frames (and the listing of a
-source) need an index; everything else comes from the directories of the corpus.
+Nothing here waits for another source than the one a path names. Only frames (and the listing of
+what holds frames) need an index; everything else comes from the directories of the corpus.
 """
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Literal
 
 from decoder.corpus import Corpus, Source
 from decoder.errors import DecoderError, SourceNotFound
 from decoder.index import SourceIndex
-from vfs import layout
 from vfs.cache import CacheStats
+from vfs.catalog import CorpusClips
+from vfs.clips import Clips
 from vfs.contents import Contents, OpenFrame
-from vfs.errors import IsADirectory, NoSuchAttribute, NotADirectory, NotSupported
-from vfs.formats import FORMATS, PixelFormat
-from vfs.layout import Naming
+from vfs.errors import IsADirectory, NoSuchAttribute, NotADirectory, NotSupported, VfsError
+from vfs.formats import Jpg
+from vfs.inventory import Listed, inventory
+from vfs.naming import Naming
 from vfs.nodes import (
     Attributes,
+    ClipNode,
     Entry,
+    FixedNode,
     FolderNode,
     FrameNode,
     Listing,
     Node,
-    SourceNode,
     Usage,
     inode_of,
     join,
 )
-from vfs.resolver import Resolver, Service
+from vfs.reel import Place, Reel
+from vfs.resolver import Resolver, Service, place_of
+from vfs.view import View
 
 ATTRIBUTE_PREFIX = "user.framefs."
 
@@ -40,11 +46,12 @@ DEFAULT_CACHE_BYTES = 1 << 30
 
 
 class Tree:
-    """All sources of a corpus, as directories of frame files. Thread safe.
+    """All clips of a corpus, as directories of frame files. Thread safe.
 
     Args:
-        depth: bits per sample; 16 concerns sources that have more than 8.
-        color: "rgb" or "gray".
+        views: how they are shown: by name, each as a directory of the root, or under the name ""
+            the only one.
+        clips: what there is to show; by default every video of the corpus.
         cache_bytes: budget for decoded frames.
     """
 
@@ -53,17 +60,16 @@ class Tree:
         corpus: Corpus,
         service: Service,
         *,
-        depth: Literal[8, 16] = 8,
-        color: Literal["rgb", "gray"] = "rgb",
+        views: Mapping[str, View] | None = None,
+        clips: Clips | None = None,
         cache_bytes: int = DEFAULT_CACHE_BYTES,
     ) -> None:
         self.corpus = corpus
         self._service = service
-        self._shallow: PixelFormat = "rgb24" if color == "rgb" else "gray"
-        deep: PixelFormat = "rgb48le" if color == "rgb" else "gray16le"
-        self._deep: PixelFormat = deep if depth == 16 else self._shallow
-        self._resolver = Resolver(corpus, service)
-        self._contents = Contents(service, cache_bytes)
+        views = views or {"": View()}
+        self._resolver = Resolver(corpus, clips or CorpusClips(corpus), service, views)
+        alike = len({view.samples for view in views.values()}) == 1
+        self._contents = Contents(service, cache_bytes, shared=not alike)
 
     # Paths
 
@@ -76,8 +82,36 @@ class Tree:
         return self._resolver.present_node(path)
 
     def naming(self, node: FolderNode) -> Naming:
-        """What the entries of a folder are called."""
-        return self._resolver.naming(node.relpath, node.folder)
+        """What the clips of a folder are called."""
+        return self._resolver.naming(node)
+
+    def inventory(self) -> list[Listed]:
+        """All clips; see `vfs.inventory.inventory`."""
+        return inventory(self._resolver)
+
+    def reel(self, listed: Listed) -> Reel:
+        """What is shown of a clip; waits for its index.
+
+        Raises:
+            DecoderError, VfsError: nothing can be shown of it.
+        """
+        return self._resolver.reel(listed.branch, listed.place, listed.named)
+
+    def present(self, place: Place) -> Source | None:
+        """The present version of the video whose frames are in this place; None if there is none.
+
+        Raises nothing that is known to happen.
+        """
+        try:
+            node = self.node(place.folder)
+            if not isinstance(node, FolderNode):
+                return None
+            named = self.naming(node).named(place.name)
+            if named is None or place_of(node.branch, place.folder, named) != place:
+                return None
+            return self.corpus.source(named.clip.relpath)
+        except (DecoderError, VfsError):
+            return None
 
     # Attributes
 
@@ -89,80 +123,85 @@ class Tree:
         """What ``stat`` tells of a node."""
         inode = inode_of(node.path)
         match node:
+            case FixedNode():
+                return Attributes(True, inode, 1, 0, node.mtime_ns)
             case FolderNode():
                 return Attributes(True, inode, 1, 0, node.folder.mtime_ns)
-            case SourceNode():
-                return Attributes(True, inode, 2, 0, node.source.fingerprint.mtime_ns)
+            case ClipNode():
+                links = 1 if node.inside else 2
+                return Attributes(True, inode, links, 0, node.source.fingerprint.mtime_ns)
             case FrameNode():
-                size = self._size(node.index, node.frame, node.extension)
+                size = node.reel.size(node.position, node.choice)
                 return Attributes(False, inode, 1, size, node.source.fingerprint.mtime_ns)
 
     def ends_alike(self, file: OpenFrame) -> bool:
         """Whether an open frame ends where the present version of it does, or there is none."""
-        node = file.node
-        try:
-            known = self._service.known(self.corpus.source(node.relpath))
-        except SourceNotFound:
+        place = file.node.reel.place
+        source = self.present(place)
+        if source is None:
             return True
-        if not isinstance(known, SourceIndex) or node.frame >= known.frame_count:
-            return known is not None
-        return self._size(known, node.frame, node.extension) == file.size
-
-    def _size(self, index: SourceIndex, frame: int, extension: str) -> int:
-        height, width = index.shape(frame)
-        return FORMATS[extension].size(height, width, self._pixel_format(index, frame))
-
-    def _pixel_format(self, index: SourceIndex, frame: int) -> PixelFormat:
-        if self._deep == self._shallow or index.bits(frame) <= 8:
-            return self._shallow
-        return self._deep
+        if self._service.known(source) is None:
+            return False
+        try:
+            node = self.node(file.node.path)
+        except (DecoderError, VfsError):
+            return True
+        return isinstance(node, FrameNode) and node.reel.size(node.position, node.choice) == (
+            file.size
+        )
 
     # Listings
 
     def listing(self, path: str) -> Listing:
         """The entries of a directory, without "." and "..".
 
-        Waits for the index when it is a source, and for nothing when it is a folder.
+        Waits for the index when frames are in it, and for nothing when it is a folder. Where clips
+        share a directory, those that cannot be read are left out.
 
         Raises:
-            NotADirectory, and the errors of `node`; DecoderError for a source without an index.
+            NotADirectory, and the errors of `node`; DecoderError or VfsError for a clip that
+            cannot be shown.
         """
         node = self.node(path)
-        if isinstance(node, FrameNode):
-            raise NotADirectory(path)
-        if isinstance(node, FolderNode):
-            return self._folder_listing(node)
-        source, index = self._resolver.indexed(node.relpath)
-        return self._source_listing(SourceNode(node.path, node.relpath, source), index)
+        match node:
+            case FrameNode():
+                raise NotADirectory(path)
+            case FixedNode():
+                return _directories(node, node.names)
+            case FolderNode():
+                return self._folder_listing(node)
+            case ClipNode():
+                if node.inside is not None:
+                    return _directories(node, [node.inside.rpartition("/")[2]])
+                reel = self._resolver.reel(node.branch, node.place, node.named)
+                return _frames(node, [], [reel])
 
     def _folder_listing(self, node: FolderNode) -> Listing:
-        naming = self.naming(node)
-        names = sorted([*naming.folders, *(shown for shown, _ in naming.sources())])
+        layout = node.branch.view.layout
+        fixed = layout.between[node.inner : node.inner + 1] if node.folder.clips else ()
+        names = list(fixed)
+        if node.inner == 0:
+            names += (name for name in node.folder.folders if name not in fixed)
+        if not fixed and layout.clip is not None:
+            names += (named.shown for named in self.naming(node).clips())
+        names.sort()
+        if fixed or layout.clip is not None:
+            return _directories(node, names)
+        return _frames(node, names, [reel for reel, _ in self._reels(node) if reel is not None])
 
-        def entries(start: int) -> Iterator[Entry]:
-            for name in names[start:]:
-                # Attributes would take a look at every file; a reader that wants them asks.
-                yield Entry(name, True, inode_of(join(node.path, name)), None)
+    def _reels(self, node: FolderNode) -> Iterator[tuple[Reel | None, str]]:
+        """(what is shown, or why nothing is) of each clip in a directory that they share."""
+        for named in self.naming(node).clips():
+            try:
+                place = place_of(node.branch, node.path, named)
+                yield self._resolver.reel(node.branch, place, named), ""
+            except (DecoderError, VfsError) as error:
+                yield None, str(error)
 
-        return Listing(node, len(names), entries)
-
-    def _source_listing(self, node: SourceNode, index: SourceIndex) -> Listing:
-        width = layout.digits(index.frame_count)
-        mtime_ns = node.source.fingerprint.mtime_ns
-
-        def entries(start: int) -> Iterator[Entry]:
-            for frame in range(start, index.frame_count):
-                name = layout.frame_name(frame, width)
-                inode = inode_of(f"{node.path}/{name}")
-                size = self._size(index, frame, layout.LISTED)
-                yield Entry(name, False, inode, Attributes(False, inode, 1, size, mtime_ns))
-
-        return Listing(node, index.frame_count, entries)
-
-    def is_present(self, node: SourceNode | FrameNode) -> bool:
-        """Whether the node's version of its source is the one that is there now."""
+    def is_present(self, reel: Reel) -> bool:
+        """Whether the reel's version of its source is the one that is there now."""
         try:
-            return self.corpus.source(node.relpath) == node.source
+            return self.corpus.source(reel.relpath) == reel.source
         except SourceNotFound:
             return False
 
@@ -172,10 +211,7 @@ class Tree:
         """Begins to read a frame; decodes nothing yet. Raises IsADirectory."""
         if not isinstance(node, FrameNode):
             raise IsADirectory(node.path)
-        pixel_format = self._pixel_format(node.index, node.frame)
-        height, width = node.index.shape(node.frame)
-        size = FORMATS[node.extension].size(height, width, pixel_format)
-        file = OpenFrame(node, height, width, pixel_format, size)
+        file = OpenFrame(node, node.frame, node.reel.size(node.position, node.choice))
         self._contents.open(file)
         return file
 
@@ -192,18 +228,20 @@ class Tree:
     def attribute_names(self, path: str) -> list[str]:
         """The extended attributes of ``path``; waits for no index but that of a frame's source."""
         node = self.node(path)
+        names: list[str] = []
         if isinstance(node, FrameNode):
-            return [ATTRIBUTE_PREFIX + name for name in self._frame_values(node)]
-        if isinstance(node, SourceNode) and isinstance(
-            self._service.known(node.source), DecoderError
-        ):
-            return [ATTRIBUTE_PREFIX + "error"]
-        return []
+            names = list(self._frame_values(node))
+            if self._is_jpeg(node):
+                names.append("quality")
+        elif isinstance(node, ClipNode) and self._known_fault(node):
+            names = ["error"]
+        return [ATTRIBUTE_PREFIX + name for name in names]
 
     def attribute(self, path: str, name: str) -> bytes:
         """The value of one extended attribute.
 
-        Asking a source for its error waits for its index.
+        Asking a clip for its error waits for its index, asking a frame for the quality of its
+        JPEG encodes it.
 
         Raises:
             NotSupported: the name is not one that users give.
@@ -220,30 +258,57 @@ class Tree:
         value: str | None = None
         if isinstance(node, FrameNode):
             value = self._frame_values(node).get(key)
-        elif isinstance(node, SourceNode) and key == "error":
-            value = self._reason(node.source)
+            if key == "quality" and self._is_jpeg(node):
+                value = self._quality(node)
+        elif key == "error":
+            value = self._reason(node)
         if value is None:
             raise missing
         return os.fsencode(value)
 
     def _frame_values(self, node: FrameNode) -> dict[str, str]:
-        info = node.index.frame(node.frame)
+        info = node.reel.index.frame(node.frame)
         values: dict[str, str | int | Fraction | None] = {
             "pts": info.pts,
             "time": info.time,
             "picture_type": info.picture_type,
             "source": node.source.path,
             "index": node.frame,
-            "error": self._contents.failure(node),
+            "error": self._contents.failure(node.source, node.frame),
         }
         return {key: str(value) for key, value in values.items() if value is not None}
 
-    def _reason(self, source: Source) -> str | None:
+    def _is_jpeg(self, node: FrameNode) -> bool:
+        return isinstance(node.reel.view.formats[node.choice], Jpg)
+
+    def _quality(self, node: FrameNode) -> str:
+        file = self.open(node)
         try:
-            self._service.index(source)
-        except DecoderError as error:
-            return str(error)
+            return str(self._contents.quality(file))
+        finally:
+            self.release(file)
+
+    def _known_fault(self, node: ClipNode) -> bool:
+        """Whether it is known, without waiting, that a clip cannot be shown."""
+        known = self._service.known(node.source)
+        return isinstance(known, DecoderError) or (
+            isinstance(known, SourceIndex) and self._reason(node) is not None
+        )
+
+    def _reason(self, node: Node) -> str | None:
+        """Why a clip, or one of those that share a directory, cannot be shown."""
+        if isinstance(node, ClipNode):
+            try:
+                self._resolver.reel(node.branch, node.place, node.named)
+            except (DecoderError, VfsError) as error:
+                return str(error)
+        elif isinstance(node, FolderNode) and self._is_shared(node):
+            return "; ".join(why for reel, why in self._reels(node) if reel is None) or None
         return None
+
+    def _is_shared(self, node: FolderNode) -> bool:
+        layout = node.branch.view.layout
+        return layout.clip is None and node.inner == len(layout.between)
 
     def usage(self) -> Usage:
         """What the corpus's filesystem holds: the tree is as large as what it is made of."""
@@ -256,3 +321,30 @@ class Tree:
     def cache_stats(self) -> dict[str, CacheStats]:
         """Counters of the decoded frames ("frames") and of the files being read ("files")."""
         return self._contents.stats
+
+
+def _directories(node: FixedNode | FolderNode | ClipNode, names: Sequence[str]) -> Listing:
+    def entries(start: int) -> Iterator[Entry]:
+        for name in names[start:]:
+            # Attributes would take a look at every file; a reader that wants them asks.
+            yield Entry(name, True, inode_of(join(node.path, name)), None)
+
+    return Listing(node, len(names), entries)
+
+
+def _frames(node: FolderNode | ClipNode, directories: list[str], reels: list[Reel]) -> Listing:
+    """Some directories, and the frames of some clips in their first format."""
+    ends = list(itertools.accumulate(map(len, reels), initial=len(directories)))
+
+    def entries(start: int) -> Iterator[Entry]:
+        yield from _directories(node, directories).entries(start)
+        first = max(0, bisect.bisect_right(ends, start) - 1)
+        for reel, begin in zip(reels[first:], ends[first:], strict=False):
+            mtime_ns = reel.source.fingerprint.mtime_ns
+            for position in range(max(0, start - begin), len(reel)):
+                name = reel.names.name(position)
+                inode = inode_of(join(node.path, name))
+                attributes = Attributes(False, inode, 1, reel.size(position, 0), mtime_ns)
+                yield Entry(name, False, inode, attributes, (reel, position))
+
+    return Listing(node, ends[-1], entries)

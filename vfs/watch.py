@@ -16,10 +16,11 @@ from collections.abc import Callable
 from decoder.corpus import Source, fingerprint_of
 from decoder.errors import DecoderError
 from vfs.errors import VfsError
-from vfs.layout import Naming
-from vfs.nodes import FolderNode, SourceNode
+from vfs.kernel import KernelView
+from vfs.naming import Naming
+from vfs.nodes import FolderNode
+from vfs.reel import Place
 from vfs.tree import Tree
-from vfs.view import KernelView
 
 INTERVAL = 0.4
 """Seconds between two looks."""
@@ -55,8 +56,8 @@ class Watcher:
         self._interval = interval
         self._each_time = each_time
         self._seen: dict[str, FolderNode] = {}
-        self._first: list[tuple[str, Source]] = []  # new ones, and those in folders that changed
-        self._then: list[tuple[str, Source]] = []  # all, one round after the other
+        self._first: list[tuple[Place, Source]] = []  # new ones, and those in folders that changed
+        self._then: list[tuple[Place, Source]] = []  # all, one round after the other
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="framefs-watch", daemon=True)
 
@@ -98,7 +99,7 @@ class Watcher:
             node = self._folder(path)
             before = self._seen.get(path)
             if node is None or (before is not None and node.folder is not before.folder):
-                self._first.extend(self._view.sources_in(path))
+                self._first.extend(self._view.clips_in(path))
             if told_mtime_ns is not None and (
                 node is None or node.folder.mtime_ns != told_mtime_ns
             ):
@@ -120,38 +121,31 @@ class Watcher:
         self._first.extend(self._view.take_unchecked())
         if not self._then:
             for folder in self._view.folders():
-                self._then.extend(self._view.sources_in(folder))
+                self._then.extend(self._view.clips_in(folder))
         namings: dict[str, Naming | None] = {}
         end = time.monotonic() + _BUDGET
         while self._first and time.monotonic() < end:
-            directory, believed = self._first.pop()
-            if not self._is_named(directory, believed, namings) or _differs(believed):
-                self._check(directory, believed)
+            place, believed = self._first.pop()
+            if not self._is_named(place, believed, namings) or _differs(believed):
+                self._check(place, believed)
         while self._then and time.monotonic() < end:
-            directory, believed = self._then.pop()
+            place, believed = self._then.pop()
             if _differs(believed):
-                self._check(directory, believed)
+                self._check(place, believed)
 
-    def _is_named(
-        self, directory: str, believed: Source, namings: dict[str, Naming | None]
-    ) -> bool:
+    def _is_named(self, place: Place, believed: Source, namings: dict[str, Naming | None]) -> bool:
         """Whether a source is still what it is called, by the names of its folder."""
-        parent, _, name = directory.rpartition("/")
-        if parent not in namings:
-            node = self._folder(parent or "/")
-            namings[parent] = self._tree.naming(node) if node is not None else None
-        naming = namings[parent]
-        video = naming.video(name) if naming is not None else None
-        return video is not None and believed.path.endswith("/" + video)
+        if place.folder not in namings:
+            node = self._folder(place.folder)
+            namings[place.folder] = self._tree.naming(node) if node is not None else None
+        naming = namings[place.folder]
+        named = naming.named(place.name) if naming is not None else None
+        return named is not None and believed.path.endswith("/" + named.clip.relpath)
 
-    def _check(self, directory: str, believed: Source) -> None:
+    def _check(self, place: Place, believed: Source) -> None:
         """Asks the tree, whose word is what readers get, before anything is taken for outdated."""
-        try:
-            node = self._tree.node(directory)
-        except (DecoderError, VfsError):
-            node = None
-        if not isinstance(node, SourceNode) or node.source != believed:
-            self._view.outdate(directory, believed)
+        if self._tree.present(place) != believed:
+            self._view.outdate(place, believed)
 
 
 def _differs(believed: Source) -> bool:

@@ -366,3 +366,41 @@ def test_an_index_that_was_named_and_cannot_be_used(
     assert result.returncode == 1
     assert result.stderr.startswith(f"framefs: index.path: {tmp_path} cannot be used")
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--layout", "nope"], "frames.layout: there is no layout nope; framefs layouts lists"),
+        (["-o", "frames.layout=mmaction"], "frames.layout: there is no layout mmaction; did you"),
+        (["--layout", "lerobot-v3"], "frames: episode-{episode_index:06d}: there is no field {ep"),
+        (["-o", "frames.file={stem}{number},frames.directory={parent}"], "frames: {stem}{number}"),
+        (["-o", "frames.directory={stem}"], "frames: a/x.mp4 and b/x.mp4 would both be x; add"),
+        (["--layout", "epic-kitchens"], "frames: the layout puts the clips of a/ into a director"),
+        (["--layout", "davis", "-o", "frames.depth=16"], "frames.depth: jpg holds 8 bits a sampl"),
+    ],
+)
+def test_frames_that_cannot_be_shown_so_are_refused_before_mounting(
+    tmp_path: Path, mountpoint: Path, arguments: list[str], message: str
+) -> None:
+    for name in ("a/x.mp4", "b/x.mp4", "a/rgb_frames/y.mp4"):
+        (tmp_path / "v" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "v" / name).touch()
+    line = the_line(run(*MOUNT, tmp_path / "v", mountpoint, *arguments), 2)
+    assert line.startswith(message)
+    assert mounted_at(str(mountpoint)) is None
+
+
+def test_a_layout_by_name_and_views_from_a_file(
+    sample: Path, mountpoint: Path, tmp_path: Path
+) -> None:
+    with mounted(sample, mountpoint, "--layout", "mmaction2"):
+        listed = sorted(os.listdir(mountpoint / VIDEOS[0]))
+        assert (listed[0], listed[-1], len(listed)) == ("img_00001.jpg", "img_00300.jpg", 300)
+    file = tmp_path / "views.yaml"
+    file.write_text("views: {all: {}, few: {layout: davis, stride: 100, resize: 64}}\n")
+    with mounted(sample, mountpoint, "--config", file):
+        assert sorted(os.listdir(mountpoint)) == ["all", "few"]
+        few = mountpoint / "few" / "JPEGImages" / "480p" / VIDEOS[0]
+        assert sorted(os.listdir(few)) == ["00000.jpg", "00001.jpg", "00002.jpg"]
+        assert len(os.listdir(mountpoint / "all" / VIDEOS[1])) == 300

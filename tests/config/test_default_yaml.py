@@ -19,9 +19,9 @@ def test_default_yaml_says_what_the_code_says() -> None:
 def test_default_yaml_lists_every_setting() -> None:
     document = yaml.safe_load(DEFAULT.read_text())
     listed = {
-        f"{name}.{key}" if isinstance(value, dict) else name
+        f"{name}.{key}" if value and isinstance(value, dict) else name
         for name, value in document.items()
-        for key in (value if isinstance(value, dict) else (name,))
+        for key in (value if value and isinstance(value, dict) else (name,))
     }
     assert listed == set(config.setting_paths())
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,30 @@ from config import ConfigError, Settings
         ("decoder: {readers: null}", "decoder.readers: expected a whole number from 1 to 64"),
         ("frames: {depth: 12}", "frames.depth: expected 8 or 16, got 12"),
         ("frames: {depth: '8'}", "frames.depth: expected 8 or 16, got '8'"),
-        ("frames: {color: bgr}", "frames.color: expected rgb or gray, got 'bgr'"),
+        ("frames: {color: bgr}", "frames.color: expected rgb, gray or native, got 'bgr'"),
+        ("frames: {start: -1}", "frames.start: expected the number of the first frame, or null"),
+        ("frames: {digits: 19}", "frames.digits: expected a whole number from 1 to 18, or null"),
+        ("frames: {format: gif}", "frames.format: expected png, npy, jpg, bmp, ppm or webp, or"),
+        ("frames: {extension: .jpg}", "frames.extension: expected letters and digits such as jpe"),
+        ("frames: {unlisted: npy}", "frames.unlisted: expected a list of formats such as [npy]"),
+        ("frames: {quality: 0}", "frames.quality: expected a whole number from 1 to 100, got 0"),
+        ("frames: {subsampling: 4:2:0}", 'frames.subsampling: expected "4:2:0", "4:2:2" or "4:4'),
+        ("frames: {resize: 0}", "frames.resize: expected pixels of the short side, or null"),
+        ("frames: {crop: 224}", "frames.crop: expected a size such as 224x224 or 224x224+16+0"),
+        ("frames: {crop: 0x3}", "frames.crop: expected a size such as 224x224"),
+        ("frames: {range: 10:20}", 'frames.range: expected "first:end" such as "10:200", "10:"'),
+        ("frames: {range: '20:10'}", 'frames.range: expected "first:end" such as "10:200"'),
+        ("frames: {stride: 0}", "frames.stride: expected a whole number from 1 on, got 0"),
+        ("frames: {fps: 0}", 'frames.fps: expected frames a second such as 2 or "30000/1001"'),
+        ("frames: {fps: often}", "frames.fps: expected frames a second such as 2"),
+        ("views: [a]", "views: expected settings, one 'name: value' a line, got ['a']"),
+        ("views: {a/b: {}}", "views: expected names of directories such as small, got 'a/b'"),
+        ("views: {.a: {}}", "views: expected names of directories such as small, got '.a'"),
+        ("views: {'': {}}", "views: expected names of directories such as small, got ''"),
+        ("views: {3: {}}", "views: expected names of directories such as small, got 3"),
+        ("views: {a: 3}", "views.a: expected settings, one 'name: value' a line, got 3"),
+        ("views: {a: {resise: 3}}", "views.a.resise: unknown setting; did you mean views.a.resi"),
+        ("views: {a: {depth: 12}}", "views.a.depth: expected 8 or 16, got 12"),
         ("index: {path: ''}", "index.path: expected a file name"),
         ("index: {path: 3}", "index.path: expected a file name"),
         ("mount: {uid: -1}", "mount.uid: expected a user id"),
@@ -100,7 +124,8 @@ def test_a_file_sets_what_it_names(tmp_path: Path) -> None:
         mountpoint: /mnt/robots
         corpus: {extensions: [mp4, MKV], follow_symlinks: true}
         decoder: {stream: 1, rotate: false, readers: 2}
-        frames: {depth: 16, color: gray}
+        frames: {depth: 16, color: gray, fps: 29.97, crop: 224x200+1+2, range: "10:"}
+        views: {all: {}, small: {resize: 112, unlisted: []}}
         cache: {size: 1.5GiB}
         index: {path: indexes.sqlite}
         mount: {uid: 1000, gid: 100, umask: "027", allow_other: true, threads: 8, read_ahead: 4096}
@@ -113,6 +138,10 @@ def test_a_file_sets_what_it_names(tmp_path: Path) -> None:
     assert loaded.corpus.extensions == ("mp4", "MKV")
     assert loaded.decoder.stream == 1
     assert (loaded.frames.depth, loaded.frames.color) == (16, "gray")
+    assert loaded.frames.fps == Fraction(2997, 100)
+    assert loaded.frames.crop == (224, 200, 1, 2)
+    assert loaded.frames.range == (10, None)
+    assert loaded.views == {"all": {}, "small": {"resize": 112, "unlisted": ()}}
     assert loaded.cache.size == 3 * 2**29
     assert loaded.index.path == str(tmp_path / "indexes.sqlite")
     assert loaded.mount.umask == 0o027
@@ -125,6 +154,10 @@ def test_options_override_one_setting_each() -> None:
     for path, text in [
         ("cache.size", "1GiB"),
         ("frames.depth", "16"),
+        ("frames.range", ":20"),
+        ("frames.subsampling", "4:4:4"),
+        ("frames.fps", "30000/1001"),
+        ("frames.unlisted", "npy:png"),
         ("mount.umask", "027"),
         ("mount.allow_other", "true"),
         ("corpus.extensions", "mp4:mkv"),
@@ -133,6 +166,11 @@ def test_options_override_one_setting_each() -> None:
         settings = config.override(settings, path, text)
     assert settings.cache.size == 2**30
     assert settings.frames.depth == 16
+    assert settings.frames.range == (0, 20)
+    assert settings.frames.subsampling == "4:4:4"
+    assert settings.frames.fps == Fraction(30000, 1001)
+    assert settings.frames.unlisted == ("npy", "png")
+    assert config.override(settings, "frames.unlisted", "").frames.unlisted == ()
     assert settings.mount.umask == 0o27
     assert settings.mount.allow_other is True
     assert settings.corpus.extensions == ("mp4", "mkv")
@@ -147,6 +185,8 @@ def test_options_override_one_setting_each() -> None:
         ("cache.size", "lots", "cache.size: expected auto, a size such as 2GiB"),
         ("cache.sise", "1", "cache.sise: unknown setting; did you mean cache.size?"),
         ("cache", "1", "cache: unknown setting; settings look like cache.size"),
+        ("views", "{}", "views: unknown setting; settings look like cache.size"),
+        ("views.a", "1", "views.a: unknown setting; settings look like cache.size"),
         ("source", "/x", "source: unknown setting; settings look like cache.size"),
         ("cash.size", "1", "cash: unknown setting; did you mean cache?"),
         ("decoder.readers", "many", "decoder.readers: expected a whole number from 1 to 64"),
@@ -174,3 +214,9 @@ def test_any_document_is_settings_or_a_config_error(document: object) -> None:
     except ConfigError as error:
         message = str(error)
     assert "\n" not in message
+
+
+def test_a_list_that_may_be_null() -> None:
+    settings = config.override(config.Settings(), "frames.unlisted", "npy:bmp")
+    assert settings.frames.unlisted == ("npy", "bmp")
+    assert config.override(settings, "frames.unlisted", "null").frames.unlisted is None

@@ -30,7 +30,7 @@ from decoder.index import (
     SourceIndex,
     StreamFacts,
 )
-from vfs.formats import PixelFormat
+from decoder.pixels import PixelFormat
 
 RATE = 30
 
@@ -119,6 +119,24 @@ def make_index(video: Video) -> SourceIndex:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class FakePicture:
+    """As `decoder.pixels.Pixels`, of one gray plane."""
+
+    video: Video
+    frame: int
+
+    @property
+    def nbytes(self) -> int:
+        return self.joined().nbytes
+
+    def array(self, pixel_format: PixelFormat) -> NDArray[Any]:
+        return self.video.array(self.frame, pixel_format)
+
+    def joined(self) -> NDArray[Any]:
+        return self.video.array(self.frame, "gray" if self.video.bits == 8 else "gray16le")
+
+
 class FakeService:
     """As `decoder.service.FrameService` describes itself, less its threads. Counts what it does."""
 
@@ -152,6 +170,9 @@ class FakeService:
         return self._known.get(source)
 
     def array(self, source: Source, frame: int, pixel_format: PixelFormat) -> NDArray[Any]:
+        return self.pixels(source, frame).array(pixel_format)
+
+    def pixels(self, source: Source, frame: int) -> FakePicture:
         video = self._video(source)
         if frame == video.slow_frame:
             self.hurry.wait(video.slow_seconds)
@@ -159,9 +180,8 @@ class FakeService:
             raise DecodeFailed(f"{source.path}: frame {frame} cannot be decoded")
         with self._lock:
             self.decoded[os.path.basename(source.path), frame] += 1
-        array = video.array(frame, pixel_format)
         self._check(source)
-        return array
+        return FakePicture(video, frame)
 
     def close(self) -> None:
         self._known.clear()

@@ -24,7 +24,7 @@ def main() -> None:
     settings: dict[str, Any] = json.loads(options)
     calls: Counter[str] = Counter()
     service = FakeService()
-    tree = Tree(Corpus(videos), service, **settings.pop("tree", {}))
+    tree = Tree(Corpus(videos), service)
     extra = tuple(settings.pop("extra", ()))
 
     def answer() -> None:

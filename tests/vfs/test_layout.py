@@ -1,97 +1,122 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from vfs import layout
-from vfs.layout import Naming
-
-
-def shown(folders: list[str], videos: list[str]) -> dict[str, str]:
-    return dict(Naming(folders, videos).sources())
+from decoder.corpus import Corpus
+from tests.vfs.fakes import write_video
+from vfs.catalog import CorpusClips, FixedClips, walk
+from vfs.clips import Clip
+from vfs.collisions import check
+from vfs.errors import WrongLayout
+from vfs.layout import Layout
 
 
 @pytest.mark.parametrize(
-    ("folders", "videos", "expected"),
+    ("directory", "parts"),
     [
-        ([], ["a.mp4", "b.mkv"], {"a": "a.mp4", "b": "b.mkv"}),
-        ([], ["a.mkv", "a.mp4"], {"a_mkv": "a.mkv", "a_mp4": "a.mp4"}),
-        (["a"], ["a.mp4"], {"a_mp4": "a.mp4"}),
-        ([], ["a.b.mp4"], {"a.b": "a.b.mp4"}),
-        # Others do not suffer from a clash that they have no part in.
+        ("{parent}/{stem}", ((), False, (), "{stem}", ())),
+        ("{relpath}", ((), False, (), "{name}", ())),
+        ("JPEGImages/480p/{parent}/{stem}", (("JPEGImages", "480p"), False, (), "{stem}", ())),
+        ("{parent}/rgb_frames/{stem}", ((), False, ("rgb_frames",), "{stem}", ())),
+        ("/a/{parent}/b/c/v_{name}/d/", (("a",), False, ("b", "c"), "v_{name}", ("d",))),
+        ("{parent}", ((), False, (), None, ())),
+        ("{parent}/all", ((), False, ("all",), None, ())),
+        ("{stem}", ((), True, (), "{stem}", ())),
+        ("a/{stem}/b", (("a",), True, (), "{stem}", ("b",))),
+        ("", ((), True, (), None, ())),
+        ("a/b", (("a", "b"), True, (), None, ())),
+    ],
+)
+def test_the_parts_of_a_directory(directory: str, parts: tuple[object, ...]) -> None:
+    layout = Layout.of(directory, "{stem}_{number}")
+    clip = None if layout.clip is None else layout.clip.text
+    assert (layout.above, layout.flat, layout.between, clip, layout.below) == parts
+
+
+@pytest.mark.parametrize(
+    ("directory", "file", "message"),
+    [
+        ("{parent}/{stem}", "img", "frames 0 and 1 of a clip would both be img; add {number:06d}"),
+        ("{parent}", "{number}", "frame 0 of a.mp4 and of b.mp4 would both be 0"),
+        ("", "{index}", "frame 0 of a.mp4 and of b.mp4 would both be 0"),
+        ("{parent}", "{stem}{number}", 'would both be "a1000002"'),
+        ("{parent}", "{stem}7{number}", 'would both be "a717000002"'),
+        ("{parent}", "{number}{stem}", 'would both be "1000001a"'),
         (
-            [],
-            ["a.mkv", "a.mp4", "a_mp4.avi"],
-            {"a_mkv": "a.mkv", "a.mp4": "a.mp4", "a_mp4": "a_mp4.avi"},
+            "{parent}/{stem}",
+            "{number}{index}",
+            "{number}{index} is ambiguous: 11 with 1",
         ),
-        (["a", "a_mp4"], ["a.mp4"], {"a.mp4": "a.mp4"}),
-        (["a", "a_mp4", "a.mp4"], ["a.mp4"], {"a.mp4~2": "a.mp4"}),
-        ([], ["a.MP4", "a.mp4"], {"a_MP4": "a.MP4", "a_mp4": "a.mp4"}),
+        ("{parent}", "{stem}_{name}_{number}", "have one of {stem} and {name}, once"),
+        ("{parent}/{number}", "{number}", "{number} belongs to the file"),
+        ("{stem}/{parent}", "{number}", "{parent} goes once, and before the clip"),
+        ("{parent}/{parent}/{stem}", "{number}", "{parent} goes once, and before the clip"),
+        ("a{parent}/{stem}", "{number}", "{parent} stands alone between two /"),
+        ("{stem}/{name}", "{number}", "both {stem} and {name} name a clip"),
+        ("../{stem}", "{number}", ".. is no name for a directory"),
+        ("{parent}/{stem}", "a/{number}", "a file name has no /"),
+        ("{parent}/{stem}", "{parent}_{number}", "{parent} and {relpath} belong to the directory"),
     ],
 )
-def test_sources_are_named_by_stem_and_keep_the_extension_on_a_clash(
-    folders: list[str], videos: list[str], expected: dict[str, str]
+def test_a_layout_under_which_frames_would_meet_is_refused_with_an_example(
+    directory: str, file: str, message: str
 ) -> None:
-    assert shown(folders, videos) == expected
+    with pytest.raises(WrongLayout) as caught:
+        Layout.of(directory, file)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
-names = st.text(alphabet="ab_.~2", min_size=1, max_size=6)
-video_names = st.builds(lambda stem, ext: f"{stem}.{ext}", names, st.sampled_from(["a", "b", "ab"]))
+@pytest.fixture
+def clips(videos: Path) -> CorpusClips:
+    write_video(videos / "a" / "x.mp4")
+    write_video(videos / "b" / "y.mp4")
+    return CorpusClips(Corpus(str(videos), freshness=0))
 
 
-@given(st.lists(names, unique=True), st.lists(video_names, unique=True), st.randoms())
-def test_shown_names_are_unique_complete_and_independent_of_the_order(
-    folders: list[str], videos: list[str], random: object
-) -> None:
-    naming = Naming(folders, videos)
-    by_name = dict(naming.sources())
-    assert sorted(by_name.values()) == sorted(videos)
-    assert not set(by_name) & set(folders)
-    assert all(naming.video(name) == video for name, video in by_name.items())
-    assert naming.video("no such name") is None
-    assert shown(folders[::-1], sorted(videos, key=hash)) == by_name
+def test_the_clips_of_a_corpus_are_its_videos(clips: CorpusClips) -> None:
+    folders = dict(walk(clips))
+    assert list(folders) == ["", "a", "b"]
+    assert folders["a"].clips == (Clip("a/x.mp4", "a", "x.mp4"),)
 
 
-def test_names_that_are_not_utf8_survive() -> None:
-    name = b"\xff\xfe.mp4".decode("utf-8", "surrogateescape")
-    assert shown([], [name]) == {name[:-4]: name}
+def test_without_the_folders_namesakes_would_meet(clips: CorpusClips, videos: Path) -> None:
+    flat = Layout.of("{stem}", "{number}")
+    check(flat, clips)
+    write_video(videos / "b" / "x.mkv")
+    with pytest.raises(WrongLayout, match=r"a/x\.mp4 and b/x\.mkv would both be x; add \{parent\}"):
+        check(flat, clips)
+    check(Layout.of("{parent}/{stem}", "{number}"), clips)
+    check(Layout.of("{name}", "{number}"), clips)
+    with pytest.raises(WrongLayout, match=r"a/x\.mp4 and b/x\.mkv would both be x"):
+        check(Layout.of("", "{stem}_{number}"), clips)
 
 
-@pytest.mark.parametrize(
-    ("count", "digits"), [(18, 6), (1_000_000, 6), (1_000_001, 7), (10_000_001, 8)]
-)
-def test_digits_widen_for_all_frames_of_a_long_source(count: int, digits: int) -> None:
-    assert layout.digits(count) == digits
-    assert layout.parse_frame_name(f"{17:0{digits}d}.png", count) == (17, "png")
-    assert layout.parse_frame_name(f"{17:0{digits + 1}d}.png", count) is None
-    assert layout.parse_frame_name(f"{count - 1:0{digits}d}.npy", count) == (count - 1, "npy")
-    assert layout.parse_frame_name(f"{count:0{digits}d}.png", count) is None
+def test_a_fixed_directory_may_not_meet_a_folder(clips: CorpusClips, videos: Path) -> None:
+    layout = Layout.of("{parent}/rgb/{stem}", "{number}")
+    (videos / "rgb").mkdir()
+    check(layout, clips)  # the root has no clips, and so no directory rgb
+    (videos / "a" / "rgb").mkdir()
+    with pytest.raises(WrongLayout, match=r"of a/ into a directory rgb/, .* of that name: a/rgb"):
+        check(layout, clips)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("17.png", "0000017.png", "000017.jpg", "000017.PNG", "000017", "000017.png.", ".png"),
-        *("-00017.png", "+00017.png", "0_0017.png", " 00017.png", "000017.png\n", "٠٠٠٠١٧.png"),
-        "9" * 300 + ".png",
-    ],
-)
-def test_other_spellings_of_a_frame_do_not_exist(name: str) -> None:
-    assert layout.parse_frame_name(name, 100) is None
+def test_fields_that_clips_do_not_have_are_refused(clips: CorpusClips) -> None:
+    layout = Layout.of("{parent}/episode_{episode:06d}", "{number}")
+    with pytest.raises(WrongLayout, match=r"there is no field \{episode\} in this corpus; there"):
+        check(layout, clips)
+    episodes = [Clip("v.mp4", "top", f"e{n}", {"episode": n}) for n in range(3)]
+    check(layout, FixedClips(episodes, 0))
 
 
-@given(st.integers(1, 10**8), st.data())
-def test_parsing_is_the_inverse_of_naming(count: int, data: st.DataObject) -> None:
-    frame = data.draw(st.integers(0, count - 1))
-    extension = data.draw(st.sampled_from(layout.EXTENSIONS))
-    name = layout.frame_name(frame, layout.digits(count), extension)
-    assert layout.parse_frame_name(name, count) == (frame, extension)
-
-
-@given(st.from_regex(r"[0-9]{5,9}\.(png|npy)", fullmatch=True), st.integers(1, 10**8))
-def test_naming_is_the_inverse_of_parsing(name: str, count: int) -> None:
-    parsed = layout.parse_frame_name(name, count)
-    if parsed is not None:
-        frame, extension = parsed
-        assert layout.frame_name(frame, layout.digits(count), extension) == name
+def test_listed_clips_lie_in_their_folders() -> None:
+    listed = [Clip("v.mp4", "a/b", "one"), Clip("v.mp4", "a", "two"), Clip("w.mp4", "", "three")]
+    clips = FixedClips(listed, 7)
+    folders = {
+        path: (set(folder.folders), [clip.name for clip in folder.clips])
+        for path, folder in walk(clips)
+    }
+    assert folders == {"": ({"a"}, ["three"]), "a": ({"b"}, ["two"]), "a/b": (set(), ["one"])}
+    assert clips.folder("a").mtime_ns == 7

@@ -7,10 +7,10 @@ import pytest
 
 from tests.vfs.fakes import Video, write_video
 from vfs.errors import BadHandle, IsADirectory, NoSuchPath, OutdatedView, ReadOnly
+from vfs.kernel import KernelView
 from vfs.operations import Operations
 from vfs.pages import PageCache
 from vfs.tree import Tree
-from vfs.view import KernelView
 
 FRAME = "/a/000001.png"
 

@@ -29,6 +29,7 @@ from vfs.errors import (
 )
 from vfs.nodes import inode_of
 from vfs.tree import Tree
+from vfs.view import Samples, View
 
 
 def names(tree: Tree, path: str) -> list[str]:
@@ -61,12 +62,8 @@ def test_a_frame_has_the_size_told_before_and_the_pixels_of_the_service(
     videos: Path, extension: str, color: str, depth: int, bits: int
 ) -> None:
     service = FakeService()
-    tree = Tree(
-        Corpus(str(videos)),
-        service,
-        depth=depth,  # type: ignore[arg-type]
-        color=color,  # type: ignore[arg-type]
-    )
+    samples = Samples(color, depth)  # type: ignore[arg-type]
+    tree = Tree(Corpus(str(videos)), service, views={"": View(samples=samples)})
     video = Video(bits=bits, seed=7)
     write_video(videos / "a.mp4", video)
     size = tree.attributes(f"/a/000003.{extension}").size
@@ -304,7 +301,7 @@ def test_an_open_file_keeps_to_its_version(tree: Tree, videos: Path) -> None:
     begun, unread = tree.open(tree.node("/a/000001.png")), tree.open(tree.node("/a/000002.png"))
     head = bytes(tree.read(begun, 0, 100))
     write_video(path, Video(seed=2))
-    assert not tree.is_present(begun.node)
+    assert not tree.is_present(begun.node.reel)
     assert head + bytes(tree.read(begun, 100, begun.size)) == first
     with pytest.raises(SourceChanged):
         tree.read(unread, 0, 100)

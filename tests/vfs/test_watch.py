@@ -10,10 +10,10 @@ import pytest
 from decoder.corpus import Corpus
 from tests.vfs.conftest import until
 from tests.vfs.fakes import FakeService, Video, write_video
+from vfs.kernel import KernelView
 from vfs.nodes import FrameNode
 from vfs.operations import Operations
 from vfs.tree import Tree
-from vfs.view import KernelView
 from vfs.watch import Watcher
 
 FRAME = "/s/a/000001.png"
@@ -101,7 +101,7 @@ def test_a_late_reply_under_a_name_that_is_gone_is_forgotten(
     kernel.operations.getattr("/s")
     write_video(path.with_suffix(".mkv"))
     kernel.look()
-    kernel.view.tell_frame(node)
+    kernel.view.tell_frame(node.reel, node.position)
     assert FRAME in kernel.look()
 
 

@@ -1,0 +1,1 @@
+"""Lists of frames as loaders want them. Pure."""
