@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vfs.errors import WrongLayout
-from vfs.template import Field, Template
+from vfs.template import Field, Template, pattern, touching
 
 
 def test_a_template_is_text_and_fields() -> None:
@@ -47,3 +47,22 @@ def test_any_text_is_a_template_or_refused(text: str) -> None:
     except WrongLayout:
         return
     assert template.rendered(dict.fromkeys(template.names, 1)) is not None
+
+
+@given(
+    st.sampled_from(
+        ["{stem}_{number}", "{number:03d}-{stem}", "x{stem}.0.{number}y", "{stem}a{index}"]
+    ),
+    st.text(alphabet="a01_.-x\n", min_size=1, max_size=8),
+    st.integers(0, 10**9),
+)
+def test_a_name_says_which_clip_and_which_frame_it_is_of(text: str, stem: str, number: int) -> None:
+    """Where clips share a directory, whatever they are called."""
+    template = Template.parse(text)
+    assert touching(template) is None
+    name = template.rendered({"stem": stem, "number": number, "index": number})
+    match = pattern(template.pieces, ("png",)).fullmatch(f"{name}.png")
+    assert match is not None
+    groups = dict(zip((field.name for field in template.fields), match.groups(), strict=False))
+    assert groups.pop("stem") == stem
+    assert [int(value) for value in groups.values()] == [number]

@@ -294,6 +294,24 @@ def test_views_of_different_samples_share_what_was_decoded(
     assert service.decoded == {("x.mp4", 1): 1}
 
 
+def test_files_of_one_frame_that_are_open_in_several_views_are_kept_apart(
+    videos: Path, service: FakeService
+) -> None:
+    write_video(videos / "x.mp4", Video(height=40, width=60))
+    cropped = View(transform=Transform(None, Crop(16, 16)))
+    gray = View(samples=Samples("gray"))
+    tree = tree_of(videos, service, whole=View(), cropped=cropped, gray=gray)
+    stems = [f"/{name}/x/000001" for name in ("whole", "cropped", "gray")]
+    paths = [f"{name}.{extension}" for name in stems for extension in ("png", "npy")]
+    opened = [tree.open(tree.node(path)) for path in paths]
+    contents = [bytes(tree.read(file, 0, file.size)) for file in opened]
+    assert len(set(contents)) == 6
+    assert contents == [content(tree, path) for path in paths]
+    for file in opened:
+        tree.release(file)
+    assert service.decoded == {("x.mp4", 1): 1}
+
+
 def small(video: Video) -> NDArray[Any]:
     resized = Image.fromarray(video.array(1, "rgb24")).resize((30, 20), Image.Resampling.BILINEAR)
     return np.asarray(resized)[2:18, 7:23]
