@@ -63,7 +63,14 @@ def _mpeg4() -> list[Recipe]:
         Recipe("mpeg4_interlaced", "mpeg4", f"g=12 bf=2 flags=+ildct+ilme {_STEADY}"),
         Recipe("mpeg4_partitions", "mpeg4", "g=12 data_partitioning=1 ps=200"),
         Recipe("mpeg4_raw", "mpeg4", f"g=12 bf=2 {_STEADY}", container="m4v"),
-        Recipe("mpeg4_packed", "mpeg4", f"g=12 bf=1 {_STEADY}", container="avi", rewrite=packed),
+        Recipe(
+            "mpeg4_packed",
+            "mpeg4",
+            f"g=12 bf=1 {_STEADY}",
+            container="avi",
+            rewrite=packed,
+            conservative=True,
+        ),
         Recipe("mpeg4_long", "mpeg4", f"g=250 bf=2 {_STEADY}", frames=90, container="mov"),
     ]
 
@@ -127,9 +134,9 @@ def _older() -> list[Recipe]:
         Recipe("snow", "snow", "g=12 strict=-2 pred=dwt97", container="avi"),
         Recipe("cinepak", "cinepak", "", "rgb24", container="avi", size=small, frames=20),
         Recipe("msvideo1", "msvideo1", "g=12", "rgb555le", container="avi", size=small),
-        Recipe("rpza", "rpza", "g=12", "rgb555le", container="mov", size=small),
-        Recipe("smc", "smc", "g=12", "pal8", container="mov", size=small),
-        Recipe("msrle", "msrle", "g=12", "pal8", container="avi", size=small),
+        Recipe("rpza", "rpza", "g=12", "rgb555le", container="mov", size=small, conservative=True),
+        Recipe("smc", "smc", "g=12", "pal8", container="mov", size=small, conservative=True),
+        Recipe("msrle", "msrle", "g=12", "pal8", container="avi", size=small, conservative=True),
         Recipe("qtrle", "qtrle", "g=12", "rgb24", container="mov", size=small),
         Recipe("flashsv", "flashsv", "g=12", "bgr24", container="flv", size=small),
         Recipe("flashsv2", "flashsv2", "g=12", "bgr24", container="flv", size=small),

@@ -16,9 +16,6 @@ from tests.hevcwriter import stream as hevcwriter
 
 CODECS = ("h264", "hevc", "av1", "others")
 
-_FROM_HEADERS = ("h264", "hevc", "av1")
-"""Those whose encoded and written streams must be decoded sparsely."""
-
 _PIXELS = 25_000
 """Pictures of this size are cheap; clips with larger ones get fewer requests."""
 
@@ -78,8 +75,7 @@ def _of_recipes(
 ) -> Iterable[Stream]:
     for recipe in recipes:
         make = partial(encoding.write, recipe, seed=seed)
-        sparse = codec in _FROM_HEADERS and not recipe.conservative
-        yield Stream(recipe.name, codec, kind, make, sparse=sparse)
+        yield Stream(recipe.name, codec, kind, make, sparse=not recipe.conservative)
 
 
 def _written(codec: str, seed: int, count: int) -> Iterable[Stream]:
@@ -90,7 +86,7 @@ def _written(codec: str, seed: int, count: int) -> Iterable[Stream]:
     if codec == "hevc":
         for number in range(1000 * seed, 1000 * seed + count):
             features = hevcwriter.random_features(number)
-            sparse = codec in _FROM_HEADERS and not (features.collisions or features.ends)
+            sparse = not features.collisions
             make = partial(write_hevc, number)
             yield Stream(f"written-{number}", codec, "written", make, sparse=sparse)
 

@@ -8,6 +8,7 @@ import av
 import numpy as np
 import pytest
 
+from decoder.bitstream.hevc.stream import PictureStream
 from tests.hevcwriter.slices import Planes
 from tests.hevcwriter.stream import Features, random_features, write
 
@@ -39,6 +40,23 @@ def test_what_is_written_is_what_is_decoded(seed: int) -> None:
     frames = decoded(written.content)
     assert len(frames) == len(written.shown)
     assert all(same(a, b) for a, b in zip(frames, written.shown, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(40, 60))
+def test_headers_tell_all_that_pictures_read(seed: int) -> None:
+    features = random_features(seed)
+    features.collisions = False
+    written = write(seed, features, 40)
+    with av.open(io.BytesIO(written.content), "r", format="hevc") as container:
+        packets = [bytes(packet) for packet in container.demux(video=0) if packet.size]
+    stream = PictureStream(b"")
+    pictures = [picture for packet in packets for picture in stream.feed(packet)]
+    pictures += stream.flush()
+    assert stream.fallback is None
+    assert len(pictures) == len(written.read)
+    for picture, read in zip(pictures, written.read, strict=True):
+        assert read is None or read <= set(picture.references)
+    assert len(stream.shown) == len(written.shown)
 
 
 def test_streams_have_what_their_features_say() -> None:

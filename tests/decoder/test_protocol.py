@@ -16,12 +16,12 @@ _CORPUS = os.environ.get("FRAMEFS_CORPUS")
 _LARGEST = 1_000_000
 """Bytes of a clip of the corpus that is taken into the reduced protocol."""
 
-_STEP = {"h264": 3, "hevc": 2, "av1": 2, "others": 2}
+_STEP = 3
 """Of so many encoded streams one is taken."""
 
 
 def reduced(codec: str) -> list[Stream]:
-    """Some encoded streams, some written ones, half of the small clips of the corpus."""
+    """A third of the encoded streams, some written ones, half of the small clips of the corpus."""
     corpus = Path(_CORPUS) if _CORPUS else None
     every = streams(codec, SEED, 14, corpus)
     clips = [stream for stream in every if stream.kind.startswith("clips") and stream.weight > 0.3]
@@ -29,7 +29,7 @@ def reduced(codec: str) -> list[Stream]:
     encoded = [s for s in every if s.kind != "written" and not s.kind.startswith("clips")]
     assert corpus is None or clips
     return [
-        *encoded[:: _STEP[codec]],
+        *encoded[::_STEP],
         *written,
         *[clip for clip in clips if corpus and (corpus / clip.name).stat().st_size < _LARGEST][::2],
     ]

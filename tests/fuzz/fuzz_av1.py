@@ -11,9 +11,7 @@ disturbed).
 
 from __future__ import annotations
 
-import sys
-import tempfile
-from pathlib import Path
+from collections.abc import Iterator
 
 import atheris  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
@@ -26,12 +24,10 @@ with atheris.instrument_imports(include=["decoder"]):
     from decoder.bitstream.av1.tiles import read_tile_group
     from decoder.bitstream.bits import BitReader
     from decoder.errors import InvalidSyntax
-    from decoder.feed import FeedTable
-    from decoder.plan import plan, walk
 
 from tests.bitstream.av1.svt import RECIPES, encoded
+from tests.fuzz.harness import DISTURBANCE, SEPARATOR, Fuzzer, check_message, disturbed, run
 
-_SEPARATOR = b"\xde\xad\xbe\xef"
 _HEAD = 60  # bytes of each OBU in the seeds
 _PACKETS = 12  # of each stream that is disturbed
 
@@ -56,12 +52,7 @@ def _header(data: bytes) -> None:
                 else:
                     slots.shown(header)
     except InvalidSyntax as error:
-        _check_message(error)
-
-
-def _check_message(error: InvalidSyntax) -> None:
-    element = str(error).split(":")[0].split(" is ")[0]
-    assert element.isidentifier(), error
+        check_message(error)
 
 
 def _framing(data: bytes) -> None:
@@ -79,72 +70,18 @@ def _framing(data: bytes) -> None:
 
 
 def _stream(data: bytes) -> None:
-    _run(data.split(_SEPARATOR))
+    run(PictureStream(), data.split(SEPARATOR))
 
 
 def _sequence(data: bytes) -> None:
-    """A stream that the first byte chooses, disturbed three bytes at a time.
-
-    (packet, action, operand): bytes of the head of a packet changed, packets left out, doubled,
-    exchanged, joined.
-    """
-    if not data:
-        return
-    packets = list(_STREAMS[data[0] % len(_STREAMS)])
-    for place in range(1, min(len(data) - 2, 60), 3):
-        which, action, operand = data[place : place + 3]
-        which %= len(packets)
-        packet = packets[which]
-        if action < 128:
-            at = min(action, len(packet) - 1)
-            packets[which] = packet[:at] + bytes((operand,)) + packet[at + 1 :]
-        elif action < 150 and len(packets) > 1:
-            del packets[which]
-        elif action < 180:
-            packets.insert(operand % len(packets), packet)
-        elif action < 210:
-            other = operand % len(packets)
-            packets[which], packets[other] = packets[other], packet
-        elif action < 230 and len(packet) < 4096:
-            packets[which] = packet + packets[operand % len(packets)]
-        else:
-            packets[which] = packet[: operand % len(packet) + 1]
-    _run(packets)
+    run(PictureStream(), disturbed(_STREAMS, data))
 
 
-def _run(packets: list[bytes]) -> None:
-    stream = PictureStream()
-    pictures = [picture for packet in packets for picture in stream.feed(packet)]
-    pictures += stream.flush()
-    assert len(stream.packets) == len(packets)
-    for index, picture in enumerate(pictures):
-        assert all(0 <= reference < index for reference in picture.references)
-        assert picture.spans
-        size = len(packets[picture.packets[0]])
-        assert all(start >= 0 and 0 < n <= size - start for start, n in picture.spans)
-    if stream.fallback is not None or not pictures:
-        return
-    assert sorted([*stream.shown, *stream.hidden]) == list(range(len(pictures)))
-    feed = FeedTable.of(pictures, stream.packets, stream.heads(), stream.prelude)
-    for target in {0, len(pictures) // 2, len(pictures) - 1}:
-        for run in plan(feed.graph, [target]).runs:
-            assert run.conservative is None
-        walk(feed.graph, target)
-
-
-_TARGETS = {"header": _header, "framing": _framing, "stream": _stream, "sequence": _sequence}
-_CHOSEN = list(_TARGETS.values())
 _STATES: list[tuple[SequenceHeader, ReferenceSlots]] = []  # of every recipe
 _STREAMS: list[list[bytes]] = []
 
 
-def one_input(data: bytes) -> None:
-    """The first byte chooses what reads the rest."""
-    if data:
-        _CHOSEN[data[0] % len(_CHOSEN)](data[1:])
-
-
-def write_seeds(folder: Path) -> None:
+def _seeds() -> Iterator[tuple[str, bytes]]:
     """Headers of a stream of every recipe, in the form that each target takes.
 
     Fills _STATES and _STREAMS too.
@@ -153,16 +90,10 @@ def write_seeds(folder: Path) -> None:
         packets = [_heads(packet) for packet in encoded(recipe).packets[:_PACKETS]]
         _STREAMS.append(packets)
         _STATES.append(_state(packets))
-        inputs = [(_header, bytes((number,)) + packet) for packet in packets]
-        inputs += [
-            (_framing, packets[-1]),
-            (_stream, _SEPARATOR.join(packets)),
-            (_sequence, bytes((number,)) + bytes(range(30))),
-        ]
-        for place, (target, data) in enumerate(inputs):
-            if target in _CHOSEN:
-                first = bytes((_CHOSEN.index(target),))
-                (folder / f"{recipe}_{place}").write_bytes(first + data)
+        yield from (("header", bytes((number,)) + packet) for packet in packets)
+        yield "framing", packets[-1]
+        yield "stream", SEPARATOR.join(packets)
+        yield "sequence", bytes((number,)) + DISTURBANCE
 
 
 def _heads(packet: bytes) -> bytes:
@@ -185,21 +116,9 @@ def _state(packets: list[bytes]) -> tuple[SequenceHeader, ReferenceSlots]:
     return sequence, slots
 
 
-def main() -> None:
-    """Hands over to libFuzzer."""
-    arguments = list(sys.argv)
-    if "--only" in arguments:
-        place = arguments.index("--only")
-        _CHOSEN[:] = [_TARGETS[name] for name in arguments[place + 1].split(",")]
-        del arguments[place : place + 2]
-    with tempfile.TemporaryDirectory() as folder:
-        write_seeds(Path(folder))
-        if all(argument.startswith("-") for argument in arguments[1:]):
-            arguments.append(folder)
-        arguments += ["-timeout=5", "-rss_limit_mb=1024", "-max_len=4096"]
-        atheris.Setup(arguments, one_input)
-        atheris.Fuzz()
-
+FUZZER = Fuzzer(
+    {"header": _header, "framing": _framing, "stream": _stream, "sequence": _sequence}, _seeds
+)
 
 if __name__ == "__main__":
-    main()
+    FUZZER.main()

@@ -11,9 +11,7 @@ configuration, stream, sequence (packets of a real stream, disturbed).
 
 from __future__ import annotations
 
-import sys
-import tempfile
-from pathlib import Path
+from collections.abc import Iterator
 
 import atheris  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
@@ -30,13 +28,11 @@ with atheris.instrument_imports(include=["decoder"]):
     from decoder.bitstream.h264.vui import VuiParameters
     from decoder.bitstream.sei import messages
     from decoder.errors import InvalidSyntax, UnsupportedStream
-    from decoder.feed import FeedTable
-    from decoder.plan import plan
 
 from tests.bitstream.writer import random_features, write
+from tests.fuzz.harness import DISTURBANCE, SEPARATOR, Fuzzer, check_message, disturbed, run
 from tests.x264 import ALL_SYNTAX, encoded
 
-_SEPARATOR = b"\xde\xad\xbe\xef"
 _STUB_PPS = 200
 _HEAD = 60  # bytes of each NAL unit in the seeds
 _WRITTEN = 8
@@ -46,7 +42,7 @@ _PACKETS = 12  # of each stream that is disturbed
 def _units(data: bytes) -> None:
     """Parameter sets and slices, separated, as in one stream."""
     sets = ParameterSets()
-    for unit in data.split(_SEPARATOR):
+    for unit in data.split(SEPARATOR):
         if not unit:
             continue
         try:
@@ -55,7 +51,7 @@ def _units(data: bytes) -> None:
                 _messages(unit, sets)
             header = SliceHeader.parse(unit, sets.pps.get)
         except InvalidSyntax as error:
-            _check_message(error)
+            check_message(error)
             continue
         _check_stub(header)
     copy = ParameterSets()
@@ -86,12 +82,7 @@ def _unit(data: bytes) -> None:
         else:
             _check_stub(SliceHeader.parse(unit, sets.pps.get))
     except InvalidSyntax as error:
-        _check_message(error)
-
-
-def _check_message(error: InvalidSyntax) -> None:
-    element = str(error).split(":")[0].split(" is ")[0]
-    assert element.isidentifier(), error
+        check_message(error)
 
 
 def _check_stub(header: SliceHeader) -> None:
@@ -132,78 +123,19 @@ def _configuration(data: bytes) -> None:
 
 
 def _stream(data: bytes) -> None:
-    extradata, *packets = data.split(_SEPARATOR)
-    _run(extradata, packets)
+    extradata, *packets = data.split(SEPARATOR)
+    run(PictureStream(extradata), packets)
 
 
 def _sequence(data: bytes) -> None:
-    """A stream that the first byte chooses, disturbed three bytes at a time.
-
-    (packet, action, operand): bytes of the head of a packet changed, packets left out, doubled,
-    exchanged.
-    """
-    if not data:
-        return
-    packets = list(_STREAMS[data[0] % len(_STREAMS)])
-    for place in range(1, min(len(data) - 2, 60), 3):
-        which, action, operand = data[place : place + 3]
-        which %= len(packets)
-        packet = packets[which]
-        if action < 128:
-            at = min(action, len(packet) - 1)
-            packets[which] = packet[:at] + bytes((operand,)) + packet[at + 1 :]
-        elif action < 160 and len(packets) > 1:
-            del packets[which]
-        elif action < 192:
-            packets.insert(operand % len(packets), packet)
-        elif action < 224:
-            other = operand % len(packets)
-            packets[which], packets[other] = packets[other], packet
-        else:
-            packets[which] = packet[: operand % (len(packet) + 1)]
-    _run(b"", packets)
+    run(PictureStream(b""), disturbed(_STREAMS, data))
 
 
-def _run(extradata: bytes, packets: list[bytes]) -> None:
-    stream: PictureStream | None = PictureStream(extradata)
-    pictures = []
-    while stream is not None:
-        last = stream
-        pictures = [picture for packet in packets for picture in last.feed(packet)]
-        pictures += last.flush()
-        stream = last.again()
-    assert len(last.packets) == len(packets)
-    for index, picture in enumerate(pictures):
-        assert all(-1 <= reference < index for reference in picture.references)
-    if last.fallback is not None:
-        return
-    assert sorted([*last.shown, *last.hidden]) == list(range(len(pictures)))
-    feed = FeedTable.of(pictures, last.packets, last.heads(), last.prelude)
-    if pictures:
-        for target in {0, len(pictures) // 2, len(pictures) - 1}:
-            plan(feed.graph, [target]).explain()
-
-
-_TARGETS = {
-    "unit": _unit,
-    "units": _units,
-    "framing": _framing,
-    "configuration": _configuration,
-    "stream": _stream,
-    "sequence": _sequence,
-}
-_CHOSEN = list(_TARGETS.values())
 _SETS: list[ParameterSets] = []  # of every recipe
 _STREAMS: list[list[bytes]] = []
 
 
-def one_input(data: bytes) -> None:
-    """The first byte chooses what reads the rest."""
-    if data:
-        _CHOSEN[data[0] % len(_CHOSEN)](data[1:])
-
-
-def write_seeds(folder: Path) -> None:
+def _seeds() -> Iterator[tuple[str, bytes]]:
     """Headers of a stream of every recipe, in the form that each target takes.
 
     Fills _SETS and _STREAMS too.
@@ -220,18 +152,12 @@ def write_seeds(folder: Path) -> None:
             sets.update(unit)
         _SETS.append(sets)
         _STREAMS.append(_heads(encoded(recipe, "h264").packets))
-        inputs = [(_unit, bytes((number,)) + unit) for unit in units]
-        inputs += [
-            (_units, _SEPARATOR.join(units)),
-            (_framing, nal.join(units[:4], size)),
-            (_configuration, stream.extradata),
-            (_stream, _SEPARATOR.join([annex_b, *[nal.join(p, nal.ANNEX_B) for p in packets]])),
-            (_sequence, bytes((number,)) + bytes(range(30))),
-        ]
-        for place, (target, data) in enumerate(inputs):
-            if target in _CHOSEN:
-                first = bytes((_CHOSEN.index(target),))
-                (folder / f"{recipe}_{place}").write_bytes(first + data)
+        yield from (("unit", bytes((number,)) + unit) for unit in units)
+        yield "units", SEPARATOR.join(units)
+        yield "framing", nal.join(units[:4], size)
+        yield "configuration", stream.extradata
+        yield "stream", SEPARATOR.join([annex_b, *[nal.join(p, nal.ANNEX_B) for p in packets]])
+        yield "sequence", bytes((number,)) + DISTURBANCE
     _STREAMS.extend(
         _heads(write(seed, random_features(seed), 40).clip.packets) for seed in range(_WRITTEN)
     )
@@ -244,21 +170,17 @@ def _heads(packets: tuple[bytes, ...] | list[bytes]) -> list[bytes]:
     ]
 
 
-def main() -> None:
-    """Hands over to libFuzzer."""
-    arguments = list(sys.argv)
-    if "--only" in arguments:
-        place = arguments.index("--only")
-        _CHOSEN[:] = [_TARGETS[name] for name in arguments[place + 1].split(",")]
-        del arguments[place : place + 2]
-    with tempfile.TemporaryDirectory() as folder:
-        write_seeds(Path(folder))
-        if all(argument.startswith("-") for argument in arguments[1:]):
-            arguments.append(folder)
-        arguments += ["-timeout=5", "-rss_limit_mb=1024", "-max_len=4096"]
-        atheris.Setup(arguments, one_input)
-        atheris.Fuzz()
-
+FUZZER = Fuzzer(
+    {
+        "unit": _unit,
+        "units": _units,
+        "framing": _framing,
+        "configuration": _configuration,
+        "stream": _stream,
+        "sequence": _sequence,
+    },
+    _seeds,
+)
 
 if __name__ == "__main__":
-    main()
+    FUZZER.main()
