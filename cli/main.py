@@ -19,6 +19,7 @@ _VERBS = {
     "index": "cli.index",
     "inspect": "cli.inspect",
     "verify": "cli.verify",
+    "stats": "cli.stats",
     "doctor": "cli.doctor",
 }
 """Each verb, and the module that has it as ``command``."""

@@ -10,7 +10,7 @@ import ctypes
 import errno
 import os
 import stat
-from collections import Counter
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -23,6 +23,7 @@ from vfs.errnos import report
 from vfs.errors import ReadOnly
 from vfs.nodes import Attributes
 from vfs.operations import Operations
+from vfs.traffic import Traffic
 
 WRITING = tuple(
     "chmod chown create fallocate ftruncate link mkdir mknod removexattr rename rmdir setxattr "
@@ -70,7 +71,7 @@ def run(
     operations: Operations,
     owner: Owner,
     hooks: Hooks,
-    calls: Counter[str],
+    traffic: Traffic,
     background: int,
     mountpoint: str,
     options: dict[str, str | bool],
@@ -78,14 +79,14 @@ def run(
     """Mounts, answers requests, and returns when unmounted.
 
     Args:
-        calls: counts the requests by name.
+        traffic: counts the requests.
         background: read-ahead requests that the kernel may have open at once.
         options: of libfuse, as the binding takes them.
 
     Raises:
         RuntimeError: what the binding makes of libfuse's exit status.
     """
-    methods = Methods(binding, operations, owner, hooks, calls, background)
+    methods = Methods(binding, operations, owner, hooks, traffic, background)
     fuse: Any = binding.module.FUSE
 
     class FrameFuse(fuse):  # type: ignore[misc]
@@ -115,29 +116,34 @@ class Methods:
         operations: Operations,
         owner: Owner,
         hooks: Hooks,
-        calls: Counter[str],
+        traffic: Traffic,
         background: int,
     ) -> None:
         self._binding = binding
         self._operations = operations
         self._owner = owner
         self._hooks = hooks
-        self._calls = calls
+        self._traffic = traffic
         self._background = background
         self._stat_type = binding.module.c_stat
 
     def guarded(self, name: str) -> Callable[..., int]:
-        """The function for an operation, which counts calls and turns exceptions into numbers."""
+        """The function for an operation, which counts them and turns exceptions into numbers."""
         method: Callable[..., int | None]
         method = self._refuse if name in WRITING else getattr(self, f"_{name}")
+        requests = self._traffic.of(name)
+        answered = requests.answered.add
 
         def call(*arguments: Any) -> int:
-            self._calls[name] += 1
+            requests.arrived += 1
+            began = time.perf_counter()
             try:
                 return method(*arguments) or 0
             except BaseException as error:
                 # ctypes would report success for whatever gets past here, SystemExit included.
                 return -report(error, name, _path_in(arguments))
+            finally:
+                answered(time.perf_counter() - began)
 
         call.__name__ = name
         return call
