@@ -21,6 +21,7 @@ import numpy as np
 from vfs.binding import Binding
 from vfs.errnos import report
 from vfs.errors import ReadOnly
+from vfs.hidden import DIRECTORY
 from vfs.nodes import Attributes
 from vfs.operations import Operations
 from vfs.traffic import Traffic
@@ -46,6 +47,8 @@ _IO_SIZE = 128 << 10
 """st_blksize: what buffered readers ask for at once."""
 
 _NAME_LIMIT = 255
+
+_HIDDEN = os.fsencode(DIRECTORY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,23 +131,34 @@ class Methods:
         self._stat_type = binding.module.c_stat
 
     def guarded(self, name: str) -> Callable[..., int]:
-        """The function for an operation, which counts them and turns exceptions into numbers."""
+        """The function for an operation, which turns exceptions into numbers.
+
+        It counts requests, but for the hidden files that tell the counts: who looks at them often
+        would see himself.
+        """
         method: Callable[..., int | None]
         method = self._refuse if name in WRITING else getattr(self, f"_{name}")
-        requests = self._traffic.of(name)
-        answered = requests.answered.add
 
-        def call(*arguments: Any) -> int:
-            requests.arrived += 1
-            began = time.perf_counter()
+        def answer(*arguments: Any) -> int:
             try:
                 return method(*arguments) or 0
             except BaseException as error:
                 # ctypes would report success for whatever gets past here, SystemExit included.
                 return -report(error, name, _path_in(arguments))
-            finally:
-                answered(time.perf_counter() - began)
 
+        requests = self._traffic.of(name)
+        answered = requests.answered.add
+
+        def counted(path: bytes, *rest: Any) -> int:
+            if path.startswith(_HIDDEN):
+                return answer(path, *rest)
+            requests.arrived += 1
+            began = time.perf_counter()
+            status = answer(path, *rest)
+            answered(time.perf_counter() - began)
+            return status
+
+        call = answer if name in ("init", "destroy") else counted
         call.__name__ = name
         return call
 

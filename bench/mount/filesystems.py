@@ -78,17 +78,9 @@ def ffmpegfs(videos: Path, mountpoint: Path, scratch: Path) -> Iterator[int]:
         shutil.rmtree(cache, ignore_errors=True)
 
 
-STATISTICS_READS = 1
-"""Requests to read that `statistics` makes."""
-
-
 def statistics(mountpoint: Path) -> dict[str, Any]:
     """What a mount of framefs tells of itself."""
-    file = os.open(mountpoint / ".framefs" / "stats.json", os.O_RDONLY)
-    try:
-        found: dict[str, Any] = json.loads(os.read(file, os.fstat(file).st_size))
-    finally:
-        os.close(file)
+    found: dict[str, Any] = json.loads((mountpoint / ".framefs" / "stats.json").read_bytes())
     return found
 
 

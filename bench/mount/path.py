@@ -39,26 +39,41 @@ _NAMES = {
     "format": "format",
 }
 _SUBJECTS = ("native-png", "ddra-png", "memory")
+_WAITED = ("getattr", "open", "read")
+"""Requests for whose answers the reader waits."""
+
+_CALM = 4
+"""One read in so many counts: those that spent least time on anything but decoding. Whatever else
+the machine does makes some of the others much longer."""
+
 _TRIES = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What one read took on average, in microseconds.
+    """What one read took, in microseconds.
 
     Attributes:
         whole: for the program that reads.
         rows: its parts by name; they add up to ``whole``.
         beside: what the filesystem does when the reader has gone on.
-        requests: of the kernel, a read.
+        requests: of the kernel to read, a read; of all reads.
         loading: for the program, to make an array of the bytes.
     """
 
     whole: float
     rows: dict[str, float]
     beside: float
-    requests: dict[str, float]
+    requests: float
     loading: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    whole: float
+    loading: float
+    size: int
+    spent: dict[str, float]
 
 
 def show(
@@ -91,7 +106,7 @@ def show(
             files = [mount.file(clip, n) for clip, n in frames]
             for epoch in ("cold", "cached"):
                 columns[f"{name}, {epoch}"] = _parts(mount, files)
-    table = Table(f"us a read, mean of {len(frames)}", *columns)
+    table = Table(f"us a read, of {len(frames)}", *columns)
     for column in table.columns[1:]:
         column.justify = "right"
     for row in next(iter(columns.values())).rows:
@@ -102,7 +117,7 @@ def show(
         ("all of it", lambda parts: f"{parts.whole:.0f}"),
         ("release, when the reader has gone on", lambda parts: f"{parts.beside:.0f}"),
         ("then Pillow, in the loader", lambda parts: f"{parts.loading:.0f}"),
-        ("requests to read", lambda parts: f"{parts.requests.get('read', 0):.1f}"),
+        ("requests to read", lambda parts: f"{parts.requests:.2f}"),
     )
     for words, of in below:
         table.add_row(words, *map(of, columns.values()))
@@ -122,40 +137,39 @@ def show(
 def _parts(mount: Opened, files: Sequence[str]) -> Parts:
     told = mount.data.server == "framefs"
     before = _told(mount) if told else {}
-    asked = _difference(before, _told(mount)) if told else {}
-    before = _told(mount) if told else {}
-    wholes, loadings, size = [], [], 0
+    reads = []
     for file in files:
-        seconds, content = _read(file)
-        wholes.append(seconds)
-        size = len(content)
-        loadings.append(_load(content))
-    grown = _difference(before, _told(mount)) if told else {}
-    # Reading the statistics is a request, too.
-    spent = {name: grown[name] - asked.get(name, 0.0) for name in grown}
-    count = len(files)
-    whole = sum(wholes) / count * 1e6
-    mean = {name: max(0.0, value) / count for name, value in spent.items()}
-    requests = {
-        name.partition(" ")[2]: value for name, value in mean.items() if name.startswith("count ")
-    }
-    loading = statistics.mean(loadings) * 1e6
+        whole, content = _read(file)
+        loading = _load(content)
+        spent: dict[str, float] = {}
+        if told:
+            spent = _difference(before, before := _told(mount))
+        reads.append(_Read(whole, loading, len(content), spent))
+    reads.sort(key=lambda one: one.whole - one.spent.get("stage decode", 0.0))
+    calm = reads[: -(-len(reads) // _CALM)]
+
+    def mean(of: Callable[[_Read], float]) -> float:
+        return statistics.fmean(map(of, calm)) * 1e6
+
+    whole, loading = mean(lambda one: one.whole), mean(lambda one: one.loading)
     if not told:
-        return Parts(whole, {}, 0.0, {}, loading)
-    rows = _rows({name: value * 1e6 for name, value in mean.items()}, requests, size, whole)
-    return Parts(whole, rows, mean.get("FUSE release", 0.0) * 1e6, requests, loading)
+        return Parts(whole, {}, 0.0, 0.0, loading)
+    names = calm[0].spent
+    us = {name: mean(lambda one, name=name: one.spent[name]) for name in names}  # type: ignore[misc]
+    counts = {name: us[f"count {name}"] / 1e6 for name in _WAITED}
+    rows = _rows(us, counts, calm[0].size, whole)
+    requests = statistics.fmean(one.spent["count read"] for one in reads)
+    return Parts(whole, rows, us["FUSE release"], requests, loading)
 
 
 def _rows(
     us: dict[str, float], requests: dict[str, float], size: int, whole: float
 ) -> dict[str, float]:
     """The parts of a read, from what the filesystem told of each."""
-    waited = ("getattr", "open", "read")
-    handled = {name: us.get(f"FUSE {name}", 0.0) for name in waited}
-    stages = {name: us.get(f"stage {name}", 0.0) for name in _STAGES}
-    calls = sum(requests.get(name, 0.0) for name in waited)
-    binding = calls * callback_us()
-    reading = requests.get("read", 0.0)
+    handled = {name: us[f"FUSE {name}"] for name in _WAITED}
+    stages = {name: us[f"stage {name}"] for name in _STAGES}
+    binding = sum(requests.values()) * callback_us()
+    reading = requests["read"]
     copy = reading * copy_us(round(size / reading)) if reading else 0.0
     cache = handled["read"] - sum(stages.values()) - copy
     kernel = whole - binding - sum(handled.values())
@@ -172,15 +186,17 @@ def _rows(
 def _told(mount: Opened) -> dict[str, float]:
     """Seconds by stage and kind of request, and counts of these."""
     found = filesystems.statistics(mount.root)
-    told = {f"stage {name}": value["seconds"] for name, value in found["stages"].items()}
-    for name, value in found["fuse"]["operations"].items():
-        told[f"FUSE {name}"] = value["seconds"]
-        told[f"count {name}"] = value["count"]
+    told = {f"stage {name}": found["stages"][name]["seconds"] for name in _STAGES}
+    operations = found["fuse"]["operations"]
+    for name in (*_WAITED, "release"):
+        one = operations.get(name, {"seconds": 0.0, "count": 0})
+        told[f"FUSE {name}"] = one["seconds"]
+        told[f"count {name}"] = one["count"]
     return told
 
 
 def _difference(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
-    return {name: value - before.get(name, 0.0) for name, value in after.items()}
+    return {name: value - before[name] for name, value in after.items()}
 
 
 def _read(file: str) -> tuple[float, bytes]:

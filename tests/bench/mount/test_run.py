@@ -72,7 +72,7 @@ def test_storage_of_limited_speed_and_options(
     arguments = (
         *("--patterns", "single,whole", "--workers", "1", "--epochs", "1", "--rate", "10"),
         *("--storage", "cached,limited", "--data", "jpg,native-npy,memory"),
-        *("-o", "cache.size=1"),
+        *("-o", "cache.size=1", "--keep-memory"),
     )
     status, found = run(videos, kept, tmp_path / "out.json", *arguments)
     assert status == 0
@@ -120,9 +120,9 @@ def test_where_the_time_of_a_read_goes(
         parts = found[name]
         assert sum(parts["rows"].values()) == pytest.approx(parts["whole"], rel=0.01)
         assert parts["rows"]["decode"] > 0
-        assert parts["requests"]["read"] >= 1
+        assert parts["requests"] >= 1
     assert found["native-png, cached"]["rows"]["decode"] == 0
-    assert found["native-png, cached"]["requests"]["read"] == 0
+    assert found["native-png, cached"]["requests"] == 0
     assert found["memory, cold"]["whole"] > 0
 
 
