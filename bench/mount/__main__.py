@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn
 
 from bench import machine
-from bench.__main__ import DONE, FAULTS, INTERRUPTED, WRONG_USE, _names
+from bench.__main__ import DONE, FAULTS, INTERRUPTED, WRONG_USE, known_names
 from bench.check import UnsuitableClip
 from bench.mount import corpora, path, report
 from bench.mount.data import DATA
@@ -52,12 +52,14 @@ def _size(
 
 @click.command()
 @click.option("--clips", multiple=True, required=True, help="Files, as a glob pattern; repeatable.")
-@click.option("--data", default=",".join(DATA), callback=_names(tuple(DATA)), show_default=True)
 @click.option(
-    "--patterns", default=",".join(PATTERNS), callback=_names(PATTERNS), show_default=True
+    "--data", default=",".join(DATA), callback=known_names(tuple(DATA)), show_default=True
+)
+@click.option(
+    "--patterns", default=",".join(PATTERNS), callback=known_names(PATTERNS), show_default=True
 )
 @click.option("--workers", default="1,2,4,8", callback=_numbers, show_default=True)
-@click.option("--storage", default=CACHED, callback=_names(STORAGES), show_default=True)
+@click.option("--storage", default=CACHED, callback=known_names(STORAGES), show_default=True)
 @click.option(
     "--rate", type=click.IntRange(min=1), default=100, show_default=True, help="MiB/s, if limited."
 )
