@@ -22,5 +22,6 @@ OPTIONS: dict[str, Any] = {
     "ro": True,
     "entry_timeout": "60",
     "attr_timeout": "60",
+    "kernel_cache": True,
 }
-"""Of libfuse, as framefs mounts."""
+"""Of libfuse, as framefs mounts: the kernel keeps names and pages."""
