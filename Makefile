@@ -1,5 +1,5 @@
 # Every target does its own set-up; see scripts/setup.sh.
-.PHONY: run test test-loaders lint protocol exactness stress setup test-setup clean bench
+.PHONY: run test test-loaders lint protocol exactness stress setup test-setup clean bench bench-mount
 .DEFAULT_GOAL := test
 python := .venv/bin/python
 BENCH_CLIPS ?= $(if $(FRAMEFS_CORPUS),$(FRAMEFS_CORPUS)/robot/native264_*,sample/*.mp4)
@@ -40,6 +40,11 @@ bench: setup
 	@bench/setup.sh
 	.venv-bench/bin/python -m bench \
 		$(if $(SET),$(addprefix --set ,$(SET)),--clips '$(BENCH_CLIPS)') \
+		$(if $(BENCH_JSON),--json '$(BENCH_JSON)') $(BENCH_OPTIONS)
+
+# Reads the same frames from mounts and from folders of images; see docs/performance.md.
+bench-mount: setup
+	$(python) -m bench.mount --clips '$(BENCH_CLIPS)' \
 		$(if $(BENCH_JSON),--json '$(BENCH_JSON)') $(BENCH_OPTIONS)
 
 setup:

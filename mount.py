@@ -35,6 +35,8 @@ from vfs.adapter import MountOptions, serve
 from vfs.catalog import CorpusClips, FixedClips
 from vfs.clips import Clips
 from vfs.errors import DataSetUnreadable, MountFailed
+from vfs.report import Reporter
+from vfs.traffic import Traffic
 from vfs.tree import Tree
 
 logger = logging.getLogger("framefs")
@@ -136,6 +138,7 @@ def composed(settings: Settings, source: str) -> Iterator[tuple[Tree, FrameServi
             views=views,
             clips=clips_of(corpus),
             cache_bytes=settings.cache.size,
+            statistics=service.statistics,
         )
         yield tree, service
     finally:
@@ -194,8 +197,10 @@ def _run_filesystem(
         # who still waits for a frame when the mount is to end gives up
         on_exit=service.close,
     )
+    traffic = Traffic()
+    reporter = Reporter(service, tree, traffic)
     try:
-        serve(tree, mountpoint, mount_options)
+        serve(tree, mountpoint, mount_options, traffic=traffic, hidden=[reporter.file()])
     except MountFailed as error:
         said = captured.release()
         raise CommandFailed(f"{error} ({said[-1]})" if said else str(error)) from error

@@ -31,7 +31,7 @@ DONE, FAULTS, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 _WIDTH = 120
 
 
-def _names(known: Sequence[str]) -> Any:
+def known_names(known: Sequence[str]) -> Any:
     """A callback of click: splits at commas, refuses what is not known."""
 
     def split(context: click.Context, option: click.Parameter, value: str) -> list[str]:
@@ -70,14 +70,14 @@ def _count(default: int, least: int = 1) -> dict[str, Any]:
 @click.option(
     "--peers",
     default=",".join(NAMES),
-    callback=_names(NAMES),
+    callback=known_names(NAMES),
     show_default=True,
     help=f"Who is compared; {SUBJECT} always is. One that is named must be there.",
 )
 @click.option(
     "--patterns",
     default=",".join(STRIDES),
-    callback=_names(tuple(STRIDES)),
+    callback=known_names(tuple(STRIDES)),
     show_default=True,
     help="How the frames of a batch lie.",
 )

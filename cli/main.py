@@ -20,6 +20,7 @@ _VERBS = {
     "inspect": "cli.inspect",
     "verify": "cli.verify",
     "list": "cli.list",
+    "stats": "cli.stats",
     "doctor": "cli.doctor",
 }
 """Each verb, and the module that has it as ``command``."""

@@ -11,6 +11,7 @@ class Counters:
 
     Attributes:
         requested: frames asked for.
+        delivered: frames given to those who asked.
         reconstructed: pictures given to a decoder to be reconstructed.
         state_only: pictures fed in a form that only keeps the picture buffer in step.
         dropped: pictures passed over between those.
@@ -20,10 +21,14 @@ class Counters:
         conservative: frames that were decoded conservatively.
         alarms: times that sparse decoding was given up for a source.
         rejected: starting points that turned out not to reproduce a frame.
-        seconds: spent in all of this.
+        open_seconds: spent in opening files and decoders, and seeking where a walk begins,
+        plan_seconds: in plans,
+        read_seconds: in reading packets,
+        decode_seconds: in the decoder.
     """
 
     requested: int = 0
+    delivered: int = 0
     reconstructed: int = 0
     state_only: int = 0
     dropped: int = 0
@@ -33,4 +38,12 @@ class Counters:
     conservative: int = 0
     alarms: int = 0
     rejected: int = 0
-    seconds: float = 0.0
+    open_seconds: float = 0.0
+    plan_seconds: float = 0.0
+    read_seconds: float = 0.0
+    decode_seconds: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Spent in all of this."""
+        return self.open_seconds + self.plan_seconds + self.read_seconds + self.decode_seconds

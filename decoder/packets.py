@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 
 import numpy as np
 
@@ -55,10 +56,14 @@ class PacketReader:
             SourceNotFound, SourceChanged: the file is not there in this version any more.
             DecodeFailed: the packet is not the one that was indexed.
         """
+        began = time.perf_counter()
+        data = self._direct_bytes(ordinal) if self._direct[ordinal] else self._demuxed(ordinal)
+        self._counters.bytes_read += len(data)
+        self._counters.read_seconds += time.perf_counter() - began
+        return data
+
+    def _direct_bytes(self, ordinal: int) -> bytes:
         size = self._size[ordinal]
-        self._counters.bytes_read += size
-        if not self._direct[ordinal]:
-            return self._demuxed(ordinal)
         if self._file < 0:
             self._open()
         data = os.pread(self._file, size, self._position[ordinal])

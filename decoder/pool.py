@@ -43,6 +43,7 @@ class ReaderPool:
         self._rotate = rotate
         self._idle: list[FrameReader] = []  # least recently used first
         self._lent: list[FrameReader] = []
+        self._waiting = 0
         self._closing: list[FrameReader] = []  # for the sake of one that is lent, not yet open
         self._returned = threading.Condition()
 
@@ -106,8 +107,16 @@ class ReaderPool:
                     self._idle.remove(chosen)
                     self._lent.append(chosen)
                     return chosen, None
+                self._waiting += 1
                 self._returned.wait()
+                self._waiting -= 1
         raise Stopped(f"{source.path}: not read, decoding is being shut down")
+
+    @property
+    def lending(self) -> tuple[int, int, int]:
+        """How many readers are lent and how many idle, and how many threads wait for one."""
+        with self._returned:
+            return len(self._lent), len(self._idle), self._waiting
 
     def close(self) -> None:
         """Sets ``stop``, and closes the readers: those that are lent when they come back."""

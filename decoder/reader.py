@@ -162,12 +162,15 @@ class FrameReader:
         try:
             for n, pixels in self._method.frames(wanted):
                 del missing[n]
+                self.stats.delivered += 1
                 yield n, pixels
         except Alarm as alarm:
             self._fall_back(str(alarm))
             for n in missing:
                 self.index.check(n, self.source.path)  # decoding may show fewer
-            yield from self._method.frames(list(missing))
+            for n, pixels in self._method.frames(list(missing)):
+                self.stats.delivered += 1
+                yield n, pixels
 
     def plan(self, frames: Iterable[int]) -> Plan:
         """What is fed to the decoder for these frames in one request. Raises FrameOutOfRange."""

@@ -21,6 +21,7 @@ from decoder.indexing import Indexer
 from decoder.media import check_unchanged
 from decoder.pixels import PixelFormat, Pixels
 from decoder.pool import ReaderPool
+from decoder.statistics import Statistics
 from decoder.store import IndexStore
 from decoder.walking import Verify
 
@@ -37,6 +38,24 @@ what changes without changing the fingerprint (permissions, a disk that comes ba
 and a large damaged file is not decoded over and over."""
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a service is busy with, and what it holds, at one moment.
+
+    Attributes:
+        lent, idle: readers that decode, and that are open for later.
+        waiting: requests that wait for a reader.
+        indexing: sources whose indexes are being found or made.
+        index_bytes: memory of indexes.
+    """
+
+    lent: int
+    idle: int
+    waiting: int
+    indexing: int
+    index_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +80,7 @@ class FrameService:
         rotate: turn frames by the display matrix.
         readers: open files (and codec contexts) at most.
         verify: which frames that were decoded sparsely are compared with their stored hash.
+        statistics: counts what is done.
     """
 
     def __init__(
@@ -71,7 +91,9 @@ class FrameService:
         rotate: bool = True,
         readers: int = 8,
         verify: Verify = "never",
+        statistics: Statistics | None = None,
     ) -> None:
+        self.statistics = statistics or Statistics()
         self._store = store
         self._stop = threading.Event()
         self._indexer = Indexer(store, stream=stream, rotate=rotate, stop=self._stop)
@@ -103,7 +125,11 @@ class FrameService:
 
     def array(self, source: Source, frame: int, pixel_format: PixelFormat) -> NDArray[Any]:
         """One frame: C-contiguous, shape and dtype as ``pixel_format`` says. Raises as `pixels`."""
-        return self.pixels(source, frame).array(pixel_format)
+        pixels = self.pixels(source, frame)
+        began = time.perf_counter()
+        array = pixels.array(pixel_format)
+        self.statistics.stage("convert", time.perf_counter() - began)
+        return array
 
     def pixels(self, source: Source, frame: int) -> Pixels:
         """One frame as it was decoded.
@@ -115,10 +141,21 @@ class FrameService:
         """
         indexed = self._indexed(source)
         indexed.index.check(frame, source.path)
-        with self._pool.reader(source, indexed.index, indexed.trust, frame) as reader:
+        asked = time.perf_counter()
+        with (
+            self._pool.reader(source, indexed.index, indexed.trust, frame) as reader,
+            self.statistics.request(source, reader.stats, asked),
+        ):
             pixels = reader.frame(frame)
         check_unchanged(source)
         return pixels
+
+    @property
+    def load(self) -> Load:
+        """What is going on now."""
+        lent, idle, waiting = self._pool.lending
+        with self._lock:
+            return Load(lent, idle, waiting, len(self._running), int(self._results.currsize))
 
     def close(self) -> None:
         """Gives up what is going on, with `Stopped`, and closes the files and the store."""
@@ -160,6 +197,7 @@ class FrameService:
                     self._results[source] = _Failed(type(error), str(error), now + keep)
             future.set_exception(error)
             return
+        self.statistics.stage("index", time.monotonic() - began)
         with self._lock:
             del self._running[source]
             indexed = self._keep(source, index)

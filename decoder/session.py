@@ -46,7 +46,9 @@ class Session:
         At 0 the file is opened anew: the state of a first full decode, which is the definition of
         what is exact. Elsewhere the codec context is flushed. Raises as `Demuxer.start`.
         """
+        began = time.perf_counter()
         self._demuxer.start(ordinal)
+        self._counters.open_seconds += time.perf_counter() - began
         self.ended = False
         if ordinal and self._demuxer.media is not None:
             self._demuxer.media.context.flush_buffers()
@@ -71,12 +73,14 @@ class Session:
             self.ended = True
         else:
             packet = self._demuxer.take()
+            self._counters.read_seconds += time.perf_counter() - began
             packet.pts = packet.dts = ordinal
             self._counters.reconstructed += 1
             self._counters.bytes_read += packet.size
         assert self._demuxer.media is not None
+        began = time.perf_counter()
         frames = decode(self._demuxer.media, packet)
-        self._counters.seconds += time.perf_counter() - began
+        self._counters.decode_seconds += time.perf_counter() - began
         return frames
 
     def close(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator
 
@@ -116,7 +117,9 @@ class SparseDecoder:
                 `decoder.packets.PacketReader` and `decoder.media.Media`.
         """
         if self._media is None:
+            began = time.perf_counter()
             self._media = Media(self._source, self._index.facts.stream, self._stop, sparse=True)
+            self._counters.open_seconds += time.perf_counter() - began
             self._counters.opened += 1
         self._counters.state_only += run.state_only
         self._counters.dropped += run.dropped
@@ -196,10 +199,13 @@ class SparseDecoder:
 
     def _decode(self, packet: av.Packet | None) -> list[av.VideoFrame]:  # type: ignore[type-arg]
         assert self._media is not None
+        began = time.perf_counter()
         try:
             return self._media.context.decode(packet)
         except av.FFmpegError as error:
             raise Alarm(f"the decoder refused a packet of a plan: {error}") from error
+        finally:
+            self._counters.decode_seconds += time.perf_counter() - began
 
     def _stream(self, run: Run) -> Iterator[tuple[int, bytes | None]]:
         """(timestamp, bytes) of each packet to send, and (`_BEFORE`, None) for the end."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -64,6 +65,7 @@ class SparseReader:
         verify: Verify = "never",
     ) -> None:
         self._source = source
+        self._counters = counters
         self._graph = feed.graph
         self._rotate = rotate
         self._decoder = SparseDecoder(source, index, feed, counters, stop)
@@ -96,7 +98,10 @@ class SparseReader:
             yield wanted[0], self._checked(wanted[0], self._go_on(wanted[0]))
             return
         self._stop_walking()
-        for run in plan(self._graph, self._pictures[list(wanted)].tolist()).runs:
+        began = time.perf_counter()
+        runs = plan(self._graph, self._pictures[list(wanted)].tolist()).runs
+        self._counters.plan_seconds += time.perf_counter() - began
+        for run in runs:
             if run.conservative is not None:
                 raise Alarm(run.conservative)
             for picture, frame in self._decoder.run(run):

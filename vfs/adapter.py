@@ -9,16 +9,17 @@ import os
 import signal
 import subprocess
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from vfs.binding import Binding, load
 from vfs.bridge import Hooks, Owner, run
 from vfs.errors import MountFailed
+from vfs.hidden import Hidden, HiddenFile
 from vfs.kernel import KernelView
 from vfs.operations import Operations
+from vfs.traffic import Traffic
 from vfs.tree import Tree
 from vfs.watch import Watcher
 
@@ -75,14 +76,20 @@ class MountOptions:
 
 
 def serve(
-    tree: Tree, mountpoint: str, options: MountOptions, *, calls: Counter[str] | None = None
+    tree: Tree,
+    mountpoint: str,
+    options: MountOptions,
+    *,
+    traffic: Traffic | None = None,
+    hidden: Sequence[HiddenFile] = (),
 ) -> None:
     """Mounts ``tree`` and serves it in the foreground until it is unmounted.
 
     SIGINT, SIGTERM and SIGHUP unmount. No thread is started before libfuse has set itself up.
 
     Args:
-        calls: counts the requests that arrive, by libfuse's names of them.
+        traffic: counts the requests.
+        hidden: files that are there besides the tree, in no listing.
 
     Raises:
         MountFailed: it could not be mounted.
@@ -91,7 +98,7 @@ def serve(
     mountpoint = os.path.abspath(mountpoint)
     _check(mountpoint)
     _log.debug("mounting %s at %s with %s", tree.corpus.root, mountpoint, binding)
-    session = _Session(binding, tree, mountpoint, options)
+    session = _Session(binding, tree, mountpoint, options, Hidden(hidden))
     mask = ~(options.umask or 0)
     owner = Owner(
         uid=os.getuid() if options.uid is None else options.uid,
@@ -106,7 +113,7 @@ def serve(
                 session.operations,
                 owner,
                 Hooks(session.started, session.ended),
-                Counter() if calls is None else calls,
+                traffic or Traffic(),
                 background=max(64, options.max_threads),
                 mountpoint=mountpoint,
                 options=_fuse_options(binding, tree, options),
@@ -190,7 +197,12 @@ class _Session:
     """What runs beside libfuse from its beginning to its end."""
 
     def __init__(
-        self, binding: Binding, tree: Tree, mountpoint: str, options: MountOptions
+        self,
+        binding: Binding,
+        tree: Tree,
+        mountpoint: str,
+        options: MountOptions,
+        hidden: Hidden,
     ) -> None:
         self.began = False
         self.failure: Exception | None = None
@@ -205,7 +217,7 @@ class _Session:
         can_invalidate = _can_invalidate(binding)
         lifetime = (_BELIEVED if can_invalidate else _BELIEVED_BLINDLY) + _MARGIN
         view = KernelView(lifetime)
-        self.operations = Operations(tree, view)
+        self.operations = Operations(tree, view, hidden=hidden)
         self._watcher = Watcher(
             tree,
             view,

@@ -10,7 +10,7 @@ import ctypes
 import errno
 import os
 import stat
-from collections import Counter
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -21,8 +21,10 @@ import numpy as np
 from vfs.binding import Binding
 from vfs.errnos import report
 from vfs.errors import ReadOnly
+from vfs.hidden import DIRECTORY
 from vfs.nodes import Attributes
 from vfs.operations import Operations
+from vfs.traffic import Traffic
 
 WRITING = tuple(
     "chmod chown create fallocate ftruncate link mkdir mknod removexattr rename rmdir setxattr "
@@ -45,6 +47,8 @@ _IO_SIZE = 128 << 10
 """st_blksize: what buffered readers ask for at once."""
 
 _NAME_LIMIT = 255
+
+_HIDDEN = os.fsencode(DIRECTORY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ def run(
     operations: Operations,
     owner: Owner,
     hooks: Hooks,
-    calls: Counter[str],
+    traffic: Traffic,
     background: int,
     mountpoint: str,
     options: dict[str, str | bool],
@@ -78,14 +82,14 @@ def run(
     """Mounts, answers requests, and returns when unmounted.
 
     Args:
-        calls: counts the requests by name.
+        traffic: counts the requests.
         background: read-ahead requests that the kernel may have open at once.
         options: of libfuse, as the binding takes them.
 
     Raises:
         RuntimeError: what the binding makes of libfuse's exit status.
     """
-    methods = Methods(binding, operations, owner, hooks, calls, background)
+    methods = Methods(binding, operations, owner, hooks, traffic, background)
     fuse: Any = binding.module.FUSE
 
     class FrameFuse(fuse):  # type: ignore[misc]
@@ -115,30 +119,46 @@ class Methods:
         operations: Operations,
         owner: Owner,
         hooks: Hooks,
-        calls: Counter[str],
+        traffic: Traffic,
         background: int,
     ) -> None:
         self._binding = binding
         self._operations = operations
         self._owner = owner
         self._hooks = hooks
-        self._calls = calls
+        self._traffic = traffic
         self._background = background
         self._stat_type = binding.module.c_stat
 
     def guarded(self, name: str) -> Callable[..., int]:
-        """The function for an operation, which counts calls and turns exceptions into numbers."""
+        """The function for an operation, which turns exceptions into numbers.
+
+        It counts requests, but for the hidden files that tell the counts: who looks at them often
+        would see himself.
+        """
         method: Callable[..., int | None]
         method = self._refuse if name in WRITING else getattr(self, f"_{name}")
 
-        def call(*arguments: Any) -> int:
-            self._calls[name] += 1
+        def answer(*arguments: Any) -> int:
             try:
                 return method(*arguments) or 0
             except BaseException as error:
                 # ctypes would report success for whatever gets past here, SystemExit included.
                 return -report(error, name, _path_in(arguments))
 
+        requests = self._traffic.of(name)
+        answered = requests.answered.add
+
+        def counted(path: bytes, *rest: Any) -> int:
+            if path.startswith(_HIDDEN):
+                return answer(path, *rest)
+            requests.arrived += 1
+            began = time.perf_counter()
+            status = answer(path, *rest)
+            answered(time.perf_counter() - began)
+            return status
+
+        call = answer if name in ("init", "destroy") else counted
         call.__name__ = name
         return call
 

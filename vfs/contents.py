@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from decoder.corpus import Source
 from decoder.errors import DecoderError, SourceChanged, SourceNotFound
+from decoder.statistics import Statistics
 from vfs.cache import ByteCache, CacheStats
 from vfs.errors import WrongPixels
 from vfs.formats import quality_of
@@ -54,10 +56,19 @@ class Contents:
         cache_bytes: budget for decoded frames.
         shared: they are wanted as arrays of several kinds, and so kept as they were decoded. Else
             they are kept as the arrays that files are made of.
+        statistics: learns how long conversions and encodings take.
     """
 
-    def __init__(self, service: Service, cache_bytes: int, *, shared: bool = False) -> None:
+    def __init__(
+        self,
+        service: Service,
+        cache_bytes: int,
+        *,
+        shared: bool = False,
+        statistics: Statistics | None = None,
+    ) -> None:
         self._service = service
+        self._statistics = statistics or Statistics()
         self._shared = shared
         # Arrays, or pictures where ``shared``.
         self._frames: ByteCache[tuple[Source, int], Any] = ByteCache(
@@ -129,7 +140,9 @@ class Contents:
                 f"frame {frame} of {node.source.path} came out as {array.dtype} "
                 f"{array.shape}, expected {dtype} {shape}"
             )
+        began = time.perf_counter()
         content = reel.view.formats[node.choice].encode(reel.view.transform.apply(array))
+        self._statistics.stage("format", time.perf_counter() - began)
         if len(content) != file.size:
             raise WrongPixels(
                 f"frame {frame} of {node.source.path} makes a file of {len(content)} bytes, "
@@ -139,7 +152,12 @@ class Contents:
 
     def _array(self, source: Source, frame: int, pixel_format: PixelFormat) -> NDArray[Any]:
         kept = self._frames.get((source, frame), lambda: self._decode(source, frame, pixel_format))
-        array: NDArray[Any] = _converted(kept, pixel_format) if self._shared else kept
+        if not self._shared:
+            array: NDArray[Any] = kept
+            return array
+        began = time.perf_counter()
+        array = _converted(kept, pixel_format)
+        self._statistics.stage("convert", time.perf_counter() - began)
         return array
 
     def _decode(self, source: Source, frame: int, pixel_format: PixelFormat) -> Any:

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from vfs.contents import OpenFrame
-from vfs.errors import BadHandle, IsADirectory, OutdatedView, ReadOnly
+from vfs.errors import BadHandle, IsADirectory, NoSuchAttribute, OutdatedView, ReadOnly
+from vfs.hidden import Hidden
 from vfs.kernel import KernelView
 from vfs.nodes import (
     ROOT_INODE,
@@ -51,19 +52,31 @@ class Operations:
 
     Args:
         view: records what is told, for the watcher and for `open`.
+        hidden: what is there besides the tree.
     """
 
-    def __init__(self, tree: Tree, view: KernelView, pages: PageCache | None = None) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        view: KernelView,
+        pages: PageCache | None = None,
+        hidden: Hidden | None = None,
+    ) -> None:
         self.tree = tree
         self.view = view
+        self._hidden = hidden or Hidden()
         self._pages = pages or PageCache()
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
         self._files: dict[int, _File] = {}
+        self._snapshots: dict[int, memoryview] = {}  # of hidden files, as they were when opened
         self._directories: dict[int, _Directory] = {}
 
     def getattr(self, path: str, handle: int | None = None) -> Attributes:
         """Attributes of a path; of the open file where the path is gone."""
+        hidden = self._hidden.attributes(path)
+        if hidden is not None:
+            return hidden
         try:
             node = self.tree.node(path)
             attributes = self.tree.node_attributes(node)
@@ -85,7 +98,7 @@ class Operations:
 
     def opendir(self, path: str) -> int:
         """A handle for the entries of a directory as they are now."""
-        directory = _Directory(self.tree.listing(path))
+        directory = _Directory(self._listing(path))
         with self._lock:
             handle = next(self._numbers)
             self._directories[handle] = directory
@@ -102,9 +115,13 @@ class Operations:
             raise BadHandle(f"directory handle {handle}")
         if offset == 0:
             if directory.begun:
-                directory.listing = self.tree.listing(directory.listing.node.path)
+                directory.listing = self._listing(directory.listing.node.path)
             directory.begun = True
         return self._entries(directory.listing, offset, plus)
+
+    def _listing(self, path: str) -> Listing:
+        hidden = self._hidden.listing(path)
+        return self.tree.listing(path) if hidden is None else hidden
 
     def _entries(self, listing: Listing, offset: int, plus: bool) -> Iterator[Entry]:
         node = listing.node
@@ -142,6 +159,8 @@ class Operations:
         """
         if flags & _WRITING:
             raise ReadOnly(path)
+        if self._hidden.attributes(path) is not None:
+            return self._open_hidden(path)
         node = self.tree.present_node(path)
         if not isinstance(node, FrameNode):
             raise IsADirectory(path)
@@ -154,10 +173,24 @@ class Operations:
             self._files[handle] = _File(frame, opening.direct)
         return handle, opening
 
+    def _open_hidden(self, path: str) -> tuple[int, Opening]:
+        hidden = self._hidden.file(path)
+        if hidden is None:
+            raise IsADirectory(path)
+        content = memoryview(hidden.content())
+        with self._lock:
+            handle = next(self._numbers)
+            self._snapshots[handle] = content
+        # The pages of a path are shared by all who have it open, and each has another content.
+        return handle, Opening(keep=False, direct=True)
+
     def read(self, handle: int, offset: int, size: int) -> memoryview:
         """Bytes of an open frame; fewer than asked for only at its end."""
         file = self._files.get(handle)
         if file is None:
+            snapshot = self._snapshots.get(handle)
+            if snapshot is not None:
+                return snapshot[offset : offset + size]
             raise BadHandle(f"file handle {handle}")
         frame = file.frame
         if not file.read:
@@ -178,6 +211,7 @@ class Operations:
         """Ends the reading of a frame."""
         with self._lock:
             file = self._files.pop(handle, None)
+            self._snapshots.pop(handle, None)
         if file is None:
             return
         node = file.frame.node
@@ -187,10 +221,14 @@ class Operations:
 
     def getxattr(self, path: str, name: str) -> bytes:
         """The value of an extended attribute."""
+        if self._hidden.attributes(path) is not None:
+            raise NoSuchAttribute(f"{path}: {name}")
         return self.tree.attribute(path, name)
 
     def listxattr(self, path: str) -> list[str]:
         """The names of the extended attributes."""
+        if self._hidden.attributes(path) is not None:
+            return []
         return self.tree.attribute_names(path)
 
     def statfs(self) -> Usage:

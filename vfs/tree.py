@@ -15,6 +15,7 @@ from fractions import Fraction
 from decoder.corpus import Corpus, Source
 from decoder.errors import DecoderError, SourceNotFound
 from decoder.index import SourceIndex
+from decoder.statistics import Statistics
 from vfs.cache import CacheStats
 from vfs.catalog import CorpusClips
 from vfs.clips import Clips
@@ -53,6 +54,7 @@ class Tree:
             the only one.
         clips: what there is to show; by default every video of the corpus.
         cache_bytes: budget for decoded frames.
+        statistics: learns how long conversions and encodings take.
     """
 
     def __init__(
@@ -63,13 +65,14 @@ class Tree:
         views: Mapping[str, View] | None = None,
         clips: Clips | None = None,
         cache_bytes: int = DEFAULT_CACHE_BYTES,
+        statistics: Statistics | None = None,
     ) -> None:
         self.corpus = corpus
         self._service = service
         views = views or {"": View()}
         self._resolver = Resolver(corpus, clips or CorpusClips(corpus), service, views)
         alike = len({view.samples for view in views.values()}) == 1
-        self._contents = Contents(service, cache_bytes, shared=not alike)
+        self._contents = Contents(service, cache_bytes, shared=not alike, statistics=statistics)
 
     # Paths
 

@@ -7,13 +7,13 @@ import logging
 import resource
 import sys
 import threading
-from collections import Counter
 from typing import Any
 
 from decoder.corpus import Corpus
 from tests.vfs.fakes import FakeService
 from vfs import binding
 from vfs.adapter import MountOptions, serve
+from vfs.traffic import Traffic
 from vfs.tree import Tree
 
 
@@ -22,7 +22,7 @@ def main() -> None:
     logging.basicConfig(level=logging.WARNING)
     binding._CHOICES = (("", module),)
     settings: dict[str, Any] = json.loads(options)
-    calls: Counter[str] = Counter()
+    traffic = Traffic()
     service = FakeService()
     tree = Tree(Corpus(videos), service)
     extra = tuple(settings.pop("extra", ()))
@@ -33,7 +33,7 @@ def main() -> None:
         for line in sys.stdin:
             match line.strip():
                 case "calls":
-                    told: Any = dict(calls)
+                    told: Any = traffic.arrived
                 case "threads":
                     told = sorted(thread.name for thread in threading.enumerate())
                 case "decoded":
@@ -50,7 +50,7 @@ def main() -> None:
     mount_options = MountOptions(
         on_ready=answer, on_exit=service.hurry.set, extra=extra, **settings
     )
-    serve(tree, mountpoint, mount_options, calls=calls)
+    serve(tree, mountpoint, mount_options, traffic=traffic)
     service.close()
 
 
