@@ -8,8 +8,9 @@ BENCH_CLIPS ?= $(if $(FRAMEFS_CORPUS),$(FRAMEFS_CORPUS)/robot/native264_*,sample
 run: setup
 	@$(python) -m cli.sample $${VIDEOS:+--videos "$$VIDEOS"} $${MOUNT:+--mount "$$MOUNT"}
 
+# Two at a time, which takes 10 minutes on two cores; the tests of a file one after the other.
 test: test-setup lint
-	$(python) -m pytest
+	$(python) -m pytest --numprocesses 2 --dist loadfile
 
 # The loaders themselves, each on a mount and on an extracted folder; 10 GB of packages, once.
 test-loaders: test-setup

@@ -80,11 +80,11 @@ def test_failures_are_named_and_do_not_stop_the_rest(tmp_path: Path) -> None:
 
 @pytest.fixture
 def slow(sample: Path, tmp_path: Path) -> Path:
-    """Four videos that are decoded from start to end to be indexed."""
+    """Eight videos that are decoded from start to end to be indexed."""
     folder = tmp_path / "slow"
     folder.mkdir()
     first = with_lasting_message(sample / HEVC, folder / "0.hevc")
-    for n in range(1, 4):
+    for n in range(1, 8):
         shutil.copyfile(first, folder / f"{n}.hevc")
     return folder
 
@@ -134,7 +134,7 @@ def test_worker_that_dies_or_hangs_costs_one_video(
         os.kill(worker_of(process.pid), number)
         output, _ = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert "3 sources with 900 frames indexed" in output
+    assert "7 sources with 2,100 frames indexed" in output
     assert reason in output
 
 
@@ -147,10 +147,10 @@ def test_what_was_interrupted_goes_on(slow: Path, tmp_path: Path) -> None:
     assert "Traceback" not in errors
     assert "to go; the same command goes on from here" in errors
     done = kept(store)
-    assert 1 <= done < 4
+    assert 1 <= done < 8
     again = index(slow, "--index", store)
     assert again.returncode == 0
-    assert f"4 sources with 1,200 frames indexed, {done} of them before" in again.stdout
+    assert f"8 sources with 2,400 frames indexed, {done} of them before" in again.stdout
 
 
 def test_wrong_use(tmp_path: Path) -> None:
