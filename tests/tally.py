@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import av
 
+from decoder import walking
 from decoder.bitstream import nal
 from decoder.closure import closure
 from decoder.graph import HIDDEN, ReferenceGraph
-from decoder.plan import Feed, Run
+from decoder.plan import Feed, Run, walk
 from decoder.sparse import SparseDecoder
 
 _OBU_FRAME_HEADER = 3
@@ -25,7 +27,7 @@ _FIRST_SLICE = 128  # first_slice_segment_in_pic_flag
 
 @dataclass(slots=True)
 class Counted:
-    """Sums over plans; walks, which want all that is fed, are left out.
+    """Sums over runs of plans; walks, which want all that is fed, are left out.
 
     Attributes:
         went_in: coded pictures in what was fed, told from the bytes; of codecs where that is
@@ -47,11 +49,6 @@ class Counted:
     starts: int = 0
     bridges: int = 0
     state_only: int = 0
-
-    @property
-    def decoded(self) -> int:
-        """Pictures whose samples were reconstructed."""
-        return self.went_in - self.repeats - self.state_only
 
     def faults(self) -> list[str]:
         """What does not add up."""
@@ -79,48 +76,78 @@ class Counted:
 class _Running:
     """What one run has been seen to do so far."""
 
+    run: Run
     went_in: int = 0
     repeats: int = 0
     shown: list[int] = field(default_factory=list)
+    known: set[int] = field(default_factory=set)
+
+    def feed(self, context: av.VideoCodecContext, packet: av.Packet) -> int:  # type: ignore[type-arg]
+        """Takes a packet in; how many pictures a decoder reconstructs for it."""
+        found, repeats = coded_pictures(context, bytes(packet))
+        self.went_in += found
+        self.repeats += repeats
+        if found:
+            return found - repeats
+        fed = {
+            picture
+            for item in self.run.items
+            if item.packet == packet.pts and item.feed is not Feed.STATE_ONLY
+            for picture in item.pictures
+        }
+        new = len(fed - self.known)  # the second field of a picture may have a packet of its own
+        self.known |= fed
+        return new
 
 
 class Tally:
-    """Counts, while it is entered, what sparse decoders do with plans."""
+    """Counts, while it is entered, what sparse decoders do.
+
+    Attributes:
+        counted: sums over plans that were carried out.
+        decoded: pictures reconstructed by now, walks included.
+    """
 
     def __init__(self) -> None:
         self.counted = Counted()
+        self.decoded = 0
         self._undo: list[Callable[[], None]] = []
 
     def __enter__(self) -> Tally:
         decode, run = SparseDecoder._decode, SparseDecoder.run
         current: dict[SparseDecoder, _Running] = {}
+        walks: list[Run | None] = []
 
-        def counted(self: SparseDecoder, packet: av.Packet | None) -> list[av.VideoFrame]:  # type: ignore[type-arg]
-            frames = decode(self, packet)
-            running = current.get(self)
+        def counted(self_: SparseDecoder, packet: av.Packet | None) -> list[av.VideoFrame]:  # type: ignore[type-arg]
+            frames = decode(self_, packet)
+            running = current.get(self_)
             if running is not None:
                 if packet is not None and packet.pts is not None and packet.pts >= 0:
-                    assert self._media is not None
-                    found, repeats = coded_pictures(self._media.context, bytes(packet))
-                    running.went_in += found
-                    running.repeats += repeats
+                    assert self_._media is not None
+                    self.decoded += running.feed(self_._media.context, packet)
                 running.shown += [frame.pts for frame in frames if frame.pts is not None]
             return frames
 
         def watched(decoder: SparseDecoder, chosen: Run) -> Iterator[tuple[int, av.VideoFrame]]:
-            current[decoder] = _Running()
+            current[decoder] = _Running(chosen)
             try:
                 yield from run(decoder, chosen)
-                self.counted += account(decoder._feed.graph, chosen, current[decoder])
+                if not any(chosen is walked for walked in walks):
+                    self.counted += account(decoder._feed.graph, current[decoder])
             finally:
                 del current[decoder]
 
-        setattr(SparseDecoder, "_decode", counted)  # noqa: B010
-        setattr(SparseDecoder, "run", watched)  # noqa: B010
-        self._undo = [
-            lambda: setattr(SparseDecoder, "_decode", decode),
-            lambda: setattr(SparseDecoder, "run", run),
-        ]
+        def walked(graph: ReferenceGraph, target: int) -> Run | None:
+            walks.append(walk(graph, target))
+            return walks[-1]
+
+        for owner, name, right, wrapped in (
+            (SparseDecoder, "_decode", decode, counted),
+            (SparseDecoder, "run", run, watched),
+            (walking, "walk", walk, walked),
+        ):
+            setattr(owner, name, wrapped)
+            self._undo.append(partial(setattr, owner, name, right))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -128,12 +155,10 @@ class Tally:
             undo()
 
 
-def account(graph: ReferenceGraph, run: Run, seen: _Running) -> Counted:
-    """The sums of one run; zeros for a walk, and for a plan that is like one."""
+def account(graph: ReferenceGraph, seen: _Running) -> Counted:
+    """The sums of one run of a plan."""
+    run = seen.run
     hidden = {k for item in run.items for k in item.pictures if graph.traits[k] & HIDDEN}
-    all_wanted = len(run.targets) == run.real - len(hidden)
-    if run.real > 1 and all_wanted and not run.state_only + run.dropped:
-        return Counted()
     kinds: dict[Feed, set[int]] = {feed: set() for feed in Feed}
     for item in run.items:
         kinds[item.feed].update(item.pictures)
