@@ -93,8 +93,18 @@ def slow(sample: Path, tmp_path: Path) -> Path:
 def started(folder: Path, store: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """The command with one worker that has just put its first index into the store."""
     command = [*FRAMEFS, "index", str(folder), "--index", str(store), "--jobs", "1", *arguments]
+
+    def heeding() -> None:
+        """What a shell starts in the background ignores SIGINT, and so would its children."""
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
     with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heeding,
     ) as process:
         try:
             eventually(lambda: kept(store) > 0, 40)
