@@ -33,7 +33,7 @@ class BoolDecoder:
         self._fill("first partition")
 
     def _fill(self, name: str) -> None:
-        if self._position == len(self._data):
+        if self._position >= len(self._data):
             raise truncated(name)
         self._value = self._value << 8 | self._data[self._position]
         self._position += 1

@@ -372,6 +372,18 @@ def test_hostile_packets_are_refused(
     sound(parser.pictures)
 
 
+@pytest.mark.parametrize("size", range(40))
+def test_heads_cut_anywhere(size: int) -> None:
+    for name, make in PARSERS:
+        packets = real_packets(name)
+        parser = make()
+        for packet in (packets[0], packets[1][:size], packets[0][:size], packets[2]):
+            parser.feed(packet, key=False)
+        parser.finish()
+        assert len(parser.packets) == 4
+        sound(parser.pictures)
+
+
 @given(data=st.binary(max_size=80))
 def test_hostile_headers_name_their_element(data: bytes) -> None:
     for read in (

@@ -153,7 +153,7 @@ class SequenceParameterSet(Struct, frozen=True):
         if (left + right) * unit_x >= 16 * (pic_width_in_mbs_minus1 + 1) or (
             top + bottom
         ) * unit_y >= height:
-            raise InvalidSyntax("frame_crop offsets: nothing of the picture is left")
+            raise InvalidSyntax("frame_crop_bottom_offset: nothing of the picture is left")
         vui = VuiParameters.read(r) if r.flag("vui_parameters_present_flag") else None
         return cls(
             profile_idc=profile_idc,
