@@ -35,6 +35,7 @@ def as_json(
             for pattern, row in summary.figures.items()
         },
         "geometric_mean": summary.geometric_mean,
+        "mean_by_clip": summary.mean_by_clip,
         "checks": {peer: asdict(check) for peer, check in results.checks.items()},
         "faults": [asdict(fault) for fault in results.faults],
         "open_ms": results.open_ms,
@@ -103,6 +104,13 @@ def _show_figures(console: Console, summary: Summary, subject: str) -> None:
     )
     if means:
         console.print(f"Geometric mean of the patterns' ratios: {means}")
+    by_clip = ", ".join(
+        f"{peer} {clock:.2f} (CPU {cpu:.2f})"
+        for peer, (clock, cpu) in summary.mean_by_clip.items()
+        if peer != subject
+    )
+    if by_clip:
+        console.print(f"Mean of the ratios of every clip in every pattern: {by_clip}")
 
 
 def _show_profile(console: Console, results: Results, subject: str) -> None:

@@ -49,10 +49,17 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """All figures: by pattern (and `MEAN`), then by peer; and the geometric mean of the ratios."""
+    """All figures: by pattern (and `MEAN`), then by peer.
+
+    Attributes:
+        geometric_mean: of the patterns' ratios.
+        mean_by_clip: of the ratios of every clip in every pattern, so that clips that are slow to
+            decode count no more than others; by the clock and by the processor's time.
+    """
 
     figures: dict[str, dict[str, Figure]]
     geometric_mean: dict[str, float]
+    mean_by_clip: dict[str, tuple[float, float]]
 
 
 def summarize(samples: Sequence[Sample], subject: str) -> Summary:
@@ -70,7 +77,24 @@ def summarize(samples: Sequence[Sample], subject: str) -> Summary:
                 figures[pattern][peer] = _figure(here, base)
         if own:
             figures[MEAN][peer] = _figure(own, by_peer.get(subject, []))
-    return Summary(figures, _geometric(figures, patterns, peers))
+    by_clip = {peer: _by_clip(by_peer[peer], by_peer.get(subject, [])) for peer in peers}
+    means = {peer: mean for peer, mean in by_clip.items() if mean is not None}
+    return Summary(figures, _geometric(figures, patterns, peers), means)
+
+
+def _by_clip(own: Sequence[Sample], base: Sequence[Sample]) -> tuple[float, float] | None:
+    ratios = []
+    for clip in {s.clip for s in own}:
+        for pattern in {s.pattern for s in own}:
+            here = [s for s in own if (s.clip, s.pattern) == (clip, pattern)]
+            there = [s for s in base if (s.clip, s.pattern) == (clip, pattern)]
+            clock, _ = _ratio(_times(here, lambda s: s.ms), _times(there, lambda s: s.ms))
+            cpu, _ = _ratio(_times(here, lambda s: s.cpu_ms), _times(there, lambda s: s.cpu_ms))
+            if clock is not None and cpu is not None:
+                ratios.append((clock, cpu))
+    if not ratios:
+        return None
+    return statistics.fmean(r for r, _ in ratios), statistics.fmean(r for _, r in ratios)
 
 
 def _geometric(

@@ -59,6 +59,14 @@ def test_the_mean_gives_each_pattern_the_same_weight() -> None:
     assert summary.geometric_mean["b"] == pytest.approx((7 / 3) ** 0.5)
 
 
+def test_the_mean_by_clip_gives_each_clip_the_same_weight() -> None:
+    subject = samples("a", "random", [[10]], "quick") + samples("a", "random", [[1000]], "slow")
+    peer = samples("b", "random", [[30]], "quick") + samples("b", "random", [[1000]], "slow")
+    summary = summarize(subject + peer, "a")
+    assert summary.mean_by_clip["b"] == (2, 2)
+    assert summary.figures["random"]["b"].ratio == pytest.approx(1030 / 1010)
+
+
 def test_clips_are_averaged() -> None:
     both = samples("a", "random", [[1]], "one") + samples("a", "random", [[3]], "two")
     assert summarize(both, "a").figures["random"]["a"].ms == 2
