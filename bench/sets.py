@@ -51,14 +51,16 @@ def clips_of(name: str, say: Callable[[str], None] = lambda _: None) -> list[str
     """
     if name in _RECORDED:
         return [str(path) for path in _recorded(name)]
-    folder = cache_folder() / name
+    encoding = _ENCODED[name]
+    settings = (f"{option}{value}" for option, value in encoding.options.items())
+    folder = cache_folder() / "-".join((name, *settings))
     folder.mkdir(parents=True, exist_ok=True)
     made = []
     for source in _recorded(_RECORDED[0]):
-        target = folder / f"{source.stem.partition('_')[2]}.mp4"
+        target = folder / f"{name}_{source.stem.partition('_')[2]}.mp4"
         if not target.exists():
             say(f"encoding {target}")
-            _encode(source, target, _ENCODED[name])
+            _encode(source, target, encoding)
         made.append(str(target))
     return made
 
