@@ -69,3 +69,29 @@ def test_streams_have_what_their_features_say() -> None:
     written = write(1, features)
     assert len(written.shown) < len(written.read)
     assert any(len(read) > 2 for read in written.read if read is not None)
+
+
+def test_cycles_are_read_as_the_decoder_reads_them() -> None:
+    """FFmpeg carries cycles of long-term pictures on where the standard begins anew."""
+    missed = 0
+    for seed in range(60, 90):
+        features = random_features(seed)
+        features.long_term, features.collisions, features.log2_max_lsb = True, True, 4
+        content = write(seed, features, 40).content
+        with av.open(io.BytesIO(content), "r", format="hevc") as container:
+            packets = [bytes(packet) for packet in container.demux(video=0) if packet.size]
+        stream = PictureStream(b"")
+        for packet in packets:
+            stream.feed(packet)
+        stream.flush()
+        if stream.fallback is None:
+            assert len(stream.shown) == frames_of(content)
+        else:
+            missed += stream.fallback.endswith("a picture refers to one that is not there")
+    assert missed > 0
+
+
+def frames_of(content: bytes) -> int:
+    with av.open(io.BytesIO(content), "r", format="hevc") as container:
+        container.streams.video[0].codec_context.thread_count = 1
+        return sum(1 for _ in container.decode(video=0))

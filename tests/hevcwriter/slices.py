@@ -48,6 +48,7 @@ class Picture265:
         short_term: of its reference picture set.
         current: order counts of what it may read: RefPicSetStCurrBefore, StCurrAfter, LtCurr.
         planes: by order count, the samples of what it may read.
+        by_the_book: written although FFmpeg reads it otherwise than the standard.
         read: order counts in active entries of its lists; filled while it is written.
     """
 
@@ -62,6 +63,7 @@ class Picture265:
     types: tuple[int, ...] = (I,)
     read: set[int] = field(default_factory=set)
     no_output_of_prior_pics: bool = False
+    by_the_book: bool = False
 
     @property
     def irap(self) -> bool:
@@ -246,6 +248,7 @@ class PictureWriter:
                     w.flag(int(entry.used))
                 # FFmpeg carries the cycle of the first part over to the second unless it says one.
                 carried = part is others and not number and any(e.msb_present for e in listed)
+                carried &= not self._picture.by_the_book
                 w.flag(int(entry.msb_present or carried))
                 if entry.msb_present or carried:
                     cycle = poc // modulus - entry.poc // modulus

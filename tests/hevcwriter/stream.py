@@ -54,7 +54,8 @@ class Features:
     sets_change: bool = False
     sizes_change: bool = False
     collisions: bool = False
-    """Order counts of the sequence before come again, see `StreamWriter._new_count`."""
+    """What FFmpeg decodes otherwise than the standard: order counts of the sequence before that
+    come again (`StreamWriter._new_count`), cycles of long-term pictures that are not said."""
     gop: int = 14
 
 
@@ -394,6 +395,7 @@ class StreamWriter:
         if not (picture.irap and self._skips):
             half = modulus // 2
             assert -half < picture.poc - self._previous < half, "too far from prevTid0Pic"
+        picture.by_the_book = self._features.collisions
         writer = self._writer(picture)
         self.written.units += writer.units()
         index = len(self.written.read)
@@ -442,7 +444,7 @@ def random_features(seed: int) -> Features:
         sets_change=often(0.4),
         gop=generator.choice((4, 10, 20)),
     )
-    features.collisions = features.broken_links and often(0.2)
+    features.collisions = often(0.1)
     features.sizes_change = features.sets_change and often(0.4)
     return features
 

@@ -157,10 +157,11 @@ def _read_long_term(
         else:
             lsb = r.u(sps.log2_max_pic_order_cnt_lsb, "poc_lsb_lt")
             used = r.flag("used_by_curr_pic_lt_flag")
-        if i == num_long_term_sps:
-            cycle = 0
         if r.flag("delta_poc_msb_present_flag"):
-            cycle += r.ue("delta_poc_msb_cycle_lt", _MAX_CYCLE)
+            delta = r.ue("delta_poc_msb_cycle_lt", _MAX_CYCLE)
+            # The decoder begins anew where the first of the second part has a cycle, the standard
+            # (7-52) where it has none too.
+            cycle = delta if i == num_long_term_sps else cycle + delta
             found.append((lsb, used, cycle))
         else:
             found.append((lsb, used, None))
