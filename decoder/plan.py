@@ -228,8 +228,10 @@ def _inferable(graph: ReferenceGraph, part: _Part) -> list[_Part]:
                 if _independent(graph, waiting[place:]):
                     end = place
                     break
-                gap = graph.traits[anchor + 1 : picture] & ANCHORS
-                bridges.update((anchor + 1 + np.flatnonzero(gap)).tolist())
+                gap = np.flatnonzero(graph.traits[anchor + 1 : picture] & ANCHORS)
+                between = (anchor + 1 + gap).tolist()
+                bridges.update(between)
+                anchor = max([anchor, *between])
             if graph.traits[picture] & ANCHORS:
                 anchor = picture
         needed = set(waiting[:end])
@@ -316,7 +318,7 @@ def walk(graph: ReferenceGraph, target: int) -> Run | None:
         if far < len(graph.starts):
             end = min(end, int(graph.starts[far]))
         fed = _readable(graph, start, end)
-        if fed is not None:
+        if fed is not None and target in fed:
             run = _run(graph, _Part(start, fed, []))
             visible = [k for k in sorted(fed) if not graph.traits[k] & HIDDEN]
             return replace(run, targets=tuple(visible))
@@ -326,12 +328,18 @@ def walk(graph: ReferenceGraph, target: int) -> Run | None:
 def _readable(graph: ReferenceGraph, start: int, end: int) -> set[int] | None:
     """What can be decoded of ``start`` to before ``end`` with nothing before it.
 
-    None where something of the rest cannot be left out.
+    It ends where too many were left out for a decoder to tell the order of the next one. None where
+    something of the rest cannot be left out.
     """
     fed = {start}
+    anchor = start
     for k, traits in enumerate(graph.traits[start + 1 : end].tolist(), start + 1):
         if fed.issuperset(graph.references_of(k)):
+            if graph.moduli[k] and not _is_near(graph, anchor, k):
+                break
             fed.add(k)
+            if traits & ANCHORS:
+                anchor = k
         elif not traits & DROPPABLE:
             return None
     return fed

@@ -263,6 +263,30 @@ def test_gaps_in_the_order_are_bridged() -> None:
     assert fed(plan(far, [2])) == [[(0, "r"), (1, "b"), (2, "r")]]
 
 
+def test_the_order_behind_a_bridge_is_told_from_it() -> None:
+    # 6 is as near to 0, which it reads, as to 5, but not to 3, the last one fed for the sake of 4
+    between = [counted(n, 4 * n, n - 1) for n in range(1, 4)]
+    behind = [counted(4, 13, 0, anchors=False), counted(5, 5, 3), counted(6, 3, 0, 4)]
+    g = graph([counted(0, 0), *between, *behind])
+    assert fed(plan(g, [6])) == [
+        [(0, "r"), (1, "b"), (2, "b"), (3, "b"), (4, "r"), (5, "b"), (6, "r")],
+    ]
+
+
+def test_walks_end_where_the_order_cannot_be_told() -> None:
+    pictures = [counted(0, 0), counted(1, 4, 0), counted(2, 8)]
+    pictures += [counted(n, 4 * n, 1) for n in range(3, 7)]
+    pictures += [counted(7, 28, 2), counted(8, 32, 7)]
+    g = graph(pictures)
+    short = walk(g, 2)
+    assert short is not None
+    assert short.targets == (2,)
+    # 2 is where decoding would begin for 7, but it is too far away without those in between
+    whole = walk(g, 7)
+    assert whole is not None
+    assert whole.targets == tuple(range(9))
+
+
 def test_gaps_in_the_order_are_split_where_nothing_is_read_across() -> None:
     pictures = [counted(0, 0), *(counted(n, 4 * n, n - 1) for n in range(1, 5)), counted(5, 20)]
     pictures += [counted(6, 24, 5), counted(7, 28, 2)]
