@@ -123,12 +123,15 @@ def composed(settings: Settings, source: str) -> Iterator[tuple[Tree, FrameServi
         raise CommandFailed(
             f"index.path: {settings.index.path} cannot be used ({problem}); choose another"
         )
+    stock = settings.cache.size // 4
     service = FrameService(
         store=store,
         stream=settings.decoder.stream,
         rotate=settings.decoder.rotate,
         readers=settings.decoder.readers,
         verify=settings.decoder.verify,
+        stock=stock,
+        deadline=settings.decoder.deadline,
     )
     corpus = corpus_of(settings, source)
     try:
@@ -137,7 +140,7 @@ def composed(settings: Settings, source: str) -> Iterator[tuple[Tree, FrameServi
             service,
             views=views,
             clips=clips_of(corpus),
-            cache_bytes=settings.cache.size,
+            cache_bytes=settings.cache.size - stock,
             statistics=service.statistics,
         )
         yield tree, service
@@ -149,7 +152,7 @@ def _serve(
     request: MountRequest, source: str, mountpoint: str, announced: Callable[[], None]
 ) -> None:
     settings = request.settings
-    limits.return_what_is_freed()
+    limits.keep_frames_in_place()
     limits.allow_open_files()
     captured = CapturedStderr()
     try:

@@ -113,13 +113,14 @@ def _show_counts(console: Console, report: Report, before: Report | None) -> Non
     console.print(table)
     queues, memory = report.queues, report.memory
     console.print(
-        f"now: {report.fuse.in_progress} requests of the kernel in progress, {queues.waiting} wait "
-        f"for a reader, {queues.lent} readers decode, {queues.idle} idle, {queues.indexing} "
-        "sources being indexed"
+        f"now: {report.fuse.in_progress} requests of the kernel in progress; {queues.decoding} "
+        f"plans are decoded, {queues.waiting} wait to be, {queues.resting} rest; {queues.idle} "
+        f"readers idle; {queues.indexing} sources being indexed"
     )
     console.print(
-        f"memory: decoded frames {_bytes(memory.frames)}, files being read "
-        f"{_bytes(memory.files)}, indexes {_bytes(memory.indexes)}"
+        f"memory: decoded frames {_bytes(memory.frames)}, not asked for yet "
+        f"{_bytes(memory.stock)}, files being read {_bytes(memory.files)}, indexes "
+        f"{_bytes(memory.indexes)}"
     )
 
 
@@ -130,6 +131,7 @@ def _counts(report: Report) -> Iterable[list[tuple[str, int]]]:
         ("frames decoded for a request", requests.decoded),
         ("requests that joined another's", requests.joined),
         ("requests that failed", requests.failed),
+        ("requests not in time", requests.overdue),
     ]
     for name, level in report.levels.items():
         yield [
@@ -137,8 +139,11 @@ def _counts(report: Report) -> Iterable[list[tuple[str, int]]]:
             (f"{name}: misses", level.misses),
             (f"{name}: pushed out", level.evicted),
         ]
+    yield [(f"decoded before: {worth}", hits) for worth, hits in report.stock.hits.items()]
     yield [
         ("pictures: targets", pictures.target),
+        ("pictures: read ahead", pictures.read_ahead),
+        ("pictures: read ahead for nobody so far", pictures.waste),
         ("pictures: references of targets", pictures.reference),
         ("pictures: state-only", pictures.state_only),
         ("pictures: dropped", pictures.dropped),

@@ -41,7 +41,8 @@ class DecoderSettings(Struct, frozen=True):
         Meta(description="the number of a stream, from 0, or null for the first video stream"),
     ] = None
     rotate: Flag = True
-    readers: Annotated[int, Meta(ge=1, le=64, description="a whole number from 1 to 64")] = 8
+    readers: Annotated[int, Meta(ge=2, le=256, description="a whole number from 2 to 256")] = 12
+    deadline: Annotated[float, Meta(gt=0, description="a number of seconds, more than 0")] = 60.0
     verify: Annotated[
         Literal["never", "sample", "always"], Meta(description="never, sample or always")
     ] = "never"

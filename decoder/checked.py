@@ -115,8 +115,10 @@ class CheckedReader:
         self._ready: deque[av.VideoFrame] = deque()
         self._passed = -1
 
-    def frames(self, wanted: Sequence[int]) -> Iterator[tuple[int, Pixels]]:
-        """(number, pixels) of each frame in ``wanted``, which ascends.
+    def frames(
+        self, wanted: Sequence[int], *, by_products: bool = False
+    ) -> Iterator[tuple[int, Pixels]]:
+        """(number, pixels) of each frame in ``wanted``, which ascends; there are no by-products.
 
         Raises:
             DecodeFailed: a frame cannot be reproduced.
@@ -125,6 +127,10 @@ class CheckedReader:
         for n in wanted:
             self.stats.conservative += 1
             yield n, self._find(n)
+
+    def onward(self, n: int) -> Iterator[tuple[int, Pixels]]:
+        """Frame ``n`` and all behind it, in order. Raises as `frames`."""
+        return self.frames(range(n, self.index.frame_count))
 
     def distance(self, n: int) -> int:
         """Packets to decode until frame ``n`` comes out, if it can be had by going on; else -1."""

@@ -47,5 +47,9 @@ class Stopped(DecoderError):
     """The work was given up because decoding is being shut down."""
 
 
+class TimedOut(DecoderError):
+    """A frame was not there in time; asked for again it may be."""
+
+
 class DecodeFailed(DecoderError):
     """The decoder could not reproduce the frame that the index promises."""

@@ -15,6 +15,7 @@ from enum import Enum
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from decoder.closure import closure, reason_against
 from decoder.graph import ANCHORS, DROPPABLE, HIDDEN, NO_PICTURE, RAP, REPLACEABLE, ReferenceGraph
@@ -297,13 +298,14 @@ def _run(graph: ReferenceGraph, part: _Part) -> Run:
     )  # fmt: skip
 
 
-def walk(graph: ReferenceGraph, target: int) -> Run | None:
+def walk(graph: ReferenceGraph, target: int, later: NDArray[np.int32] | None = None) -> Run | None:
     """Everything from where decoding begins for ``target`` (a decode index) on, in order.
 
     It ends before a later random access point, or where the decoder is to be flushed; or, behind a
     good many pictures, before a place that decoding may start from too. What reads something before
-    its start is left out; where that cannot be, it begins at a random access point. All that comes
-    out is a target. None where there is no place to begin.
+    its start is left out; where that cannot be, it begins at a random access point. Of what comes
+    out all is a target, or what is in ``later``: then what that does not read is left out as well.
+    None where there is no place to begin.
     """
     points = np.flatnonzero(graph.traits & RAP)
     place = int(np.searchsorted(points, target, side="right"))
@@ -318,10 +320,18 @@ def walk(graph: ReferenceGraph, target: int) -> Run | None:
         if far < len(graph.starts):
             end = min(end, int(graph.starts[far]))
         fed = _readable(graph, start, end)
-        if fed is not None and target in fed:
-            run = _run(graph, _Part(start, fed, []))
-            visible = [k for k in sorted(fed) if not graph.traits[k] & HIDDEN]
-            return replace(run, targets=tuple(visible))
+        if fed is None or target not in fed:
+            continue
+        part = _Part(start, fed, [])
+        if later is not None:
+            wanted = fed.intersection(later.tolist())
+            pieces = _inferable(graph, _Part(start, closure(graph, wanted), []))
+            if len(pieces) == 1 and target in pieces[0].needed:
+                (part,) = pieces
+                fed = wanted
+        run = _run(graph, part)
+        visible = [k for k in sorted(fed) if not graph.traits[k] & HIDDEN]
+        return replace(run, targets=tuple(visible))
     return None
 
 

@@ -18,17 +18,15 @@ from decoder.walking import Verify
 class ReaderPool:
     """Lends readers of any source; keeps them open in between, at most ``limit`` at once.
 
-    A reader is one open file and one codec context, and one thread uses it at a time. One source
-    gets at most ``per_source`` of them, so that a crowd at one file leaves room for the others.
-    ``demote`` makes an index by decoding for a source whose plans fail, given the reason.
-    ``rotate`` and ``verify`` are passed on to them. Nothing is lent once ``stop`` is set, and what
-    is out gives up.
+    A reader is one open file and one codec context, and one thread uses it at a time. ``demote``
+    makes an index by decoding for a source whose plans fail, given the reason. ``rotate`` and
+    ``verify`` are passed on to readers. Nothing is lent once ``stop`` is set, and what is out gives
+    up.
     """
 
     def __init__(
         self,
         limit: int,
-        per_source: int,
         demote: Callable[[Source, str], SourceIndex] | None = None,
         *,
         rotate: bool = True,
@@ -38,12 +36,10 @@ class ReaderPool:
         self._verify: Verify = verify
         self._stop = stop or threading.Event()
         self._limit = limit
-        self._per_source = min(per_source, limit)
         self._demote = demote
         self._rotate = rotate
         self._idle: list[FrameReader] = []  # least recently used first
         self._lent: list[FrameReader] = []
-        self._waiting = 0
         self._closing: list[FrameReader] = []  # for the sake of one that is lent, not yet open
         self._returned = threading.Condition()
 
@@ -64,8 +60,9 @@ class ReaderPool:
             sound = True
         finally:
             with self._returned:
-                keep = sound and not self._stop.is_set()
-                self._lent.remove(reader)
+                keep = sound and reader in self._lent and not self._stop.is_set()
+                if reader in self._lent:
+                    self._lent.remove(reader)
                 if keep:
                     self._idle.append(reader)
                 self._returned.notify_all()
@@ -79,13 +76,13 @@ class ReaderPool:
         with self._returned:
             while not self._stop.is_set():
                 idle = [reader for reader in self._idle if reader.source == source]
-                others = (*self._lent, *self._closing)
-                open_here = len(idle) + sum(reader.source == source for reader in others)
                 before = [reader for reader in idle if reader.distance(frame) >= 0]
                 chosen = None
                 if before:
                     chosen = min(before, key=lambda reader: reader.distance(frame))
-                elif open_here < self._per_source and len(self._lent) < self._limit:
+                elif idle:
+                    chosen = idle[0]
+                elif len(self._lent) + len(self._closing) < self._limit:
                     full = len(self._lent) + len(self._idle) == self._limit
                     surplus = self._idle.pop(0) if full else None
                     if surplus is not None:
@@ -101,22 +98,25 @@ class ReaderPool:
                     )
                     self._lent.append(made)
                     return made, surplus
-                elif idle:
-                    chosen = idle[0]
                 if chosen is not None:
                     self._idle.remove(chosen)
                     self._lent.append(chosen)
                     return chosen, None
-                self._waiting += 1
                 self._returned.wait()
-                self._waiting -= 1
         raise Stopped(f"{source.path}: not read, decoding is being shut down")
 
-    @property
-    def lending(self) -> tuple[int, int, int]:
-        """How many readers are lent and how many idle, and how many threads wait for one."""
+    def write_off(self, reader: FrameReader) -> None:
+        """Counts a lent reader no longer: who has it is stuck. It is closed if it comes back."""
         with self._returned:
-            return len(self._lent), len(self._idle), self._waiting
+            if reader in self._lent:
+                self._lent.remove(reader)
+                self._returned.notify_all()
+
+    @property
+    def idle(self) -> int:
+        """How many readers are open and not lent."""
+        with self._returned:
+            return len(self._idle)
 
     def close(self) -> None:
         """Sets ``stop``, and closes the readers: those that are lent when they come back."""

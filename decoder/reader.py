@@ -150,19 +150,25 @@ class FrameReader:
         ((_, pixels),) = self.frames([n])
         return pixels
 
-    def frames(self, frames: Iterable[int]) -> Iterator[tuple[int, Pixels]]:
-        """Each frame asked for, once, as (number, pixels), in no particular order. As `read`."""
+    def frames(
+        self, frames: Iterable[int], *, by_products: bool = False
+    ) -> Iterator[tuple[int, Pixels]]:
+        """Each frame asked for, once, as (number, pixels), in no particular order. As `read`.
+
+        With ``by_products`` other frames that happen to be reconstructed on the way are given, too;
+        and requests are taken to have nothing to do with each other.
+        """
         wanted = sorted(set(frames))
         for n in wanted:
             self.index.check(n, self.source.path)
-        if self._process != os.getpid():
-            self._open()  # the parent's file and decoder are the parent's
+        self._begin()
         self.stats.requested += len(wanted)
         missing = dict.fromkeys(wanted)
         try:
-            for n, pixels in self._method.frames(wanted):
-                del missing[n]
-                self.stats.delivered += 1
+            for n, pixels in self._method.frames(wanted, by_products=by_products):
+                if n in missing:
+                    del missing[n]
+                    self.stats.delivered += 1
                 yield n, pixels
         except Alarm as alarm:
             self._fall_back(str(alarm))
@@ -171,6 +177,30 @@ class FrameReader:
             for n, pixels in self._method.frames(list(missing)):
                 self.stats.delivered += 1
                 yield n, pixels
+
+    def onward(self, n: int) -> Iterator[tuple[int, Pixels]]:
+        """Frame ``n`` and those behind it, in order, for as long as they are taken. As `read`.
+
+        The pictures of a group are reconstructed once, and later ones only as they are needed.
+        Nothing else can be asked of the reader before this has ended or been closed.
+        """
+        self.index.check(n, self.source.path)
+        self._begin()
+        following = n
+        while following < len(self):
+            try:
+                for number, pixels in self._method.onward(following):
+                    self.stats.requested += 1
+                    self.stats.delivered += 1
+                    following = number + 1
+                    yield number, pixels
+                return
+            except Alarm as alarm:
+                self._fall_back(str(alarm))  # decoding may show fewer frames
+
+    def _begin(self) -> None:
+        if self._process != os.getpid():
+            self._open()  # the parent's file and decoder are the parent's
 
     def plan(self, frames: Iterable[int]) -> Plan:
         """What is fed to the decoder for these frames in one request. Raises FrameOutOfRange."""

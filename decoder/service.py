@@ -7,7 +7,9 @@ import os
 import threading
 import time
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from cachetools import LRUCache
@@ -15,12 +17,14 @@ from numpy.typing import NDArray
 
 from decoder.checked import KeyTrust
 from decoder.corpus import Source
+from decoder.desks import DeskLoad, Desks
 from decoder.errors import DecoderError, SourceChanged, SourceNotFound, Stopped
 from decoder.index import SourceIndex
 from decoder.indexing import Indexer
 from decoder.media import check_unchanged
 from decoder.pixels import PixelFormat, Pixels
 from decoder.pool import ReaderPool
+from decoder.reader import FrameReader
 from decoder.statistics import Statistics
 from decoder.store import IndexStore
 from decoder.walking import Verify
@@ -30,6 +34,9 @@ _INDEX_BYTES = 128 << 20
 
 _FAILURE_BYTES = 1 << 10
 """What a remembered failure counts as."""
+
+DEFAULT_STOCK_BYTES = 256 << 20
+DEFAULT_DEADLINE = 60.0
 
 _FAILURE_SECONDS = 5.0
 _FAILURE_FACTOR = 30
@@ -45,17 +52,14 @@ class Load:
     """What a service is busy with, and what it holds, at one moment.
 
     Attributes:
-        lent, idle: readers that decode, and that are open for later.
-        waiting: requests that wait for a reader.
         indexing: sources whose indexes are being found or made.
         index_bytes: memory of indexes.
+        desks: what is decoded, and kept.
     """
 
-    lent: int
-    idle: int
-    waiting: int
     indexing: int
     index_bytes: int
+    desks: DeskLoad
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +82,11 @@ class FrameService:
         store: where indexes persist.
         stream: number of the video stream in each file, by default the first that is not a cover.
         rotate: turn frames by the display matrix.
-        readers: open files (and codec contexts) at most.
+        readers: open files (and codec contexts) at most; 2 at least.
         verify: which frames that were decoded sparsely are compared with their stored hash.
         statistics: counts what is done.
+        stock: bytes for decoded frames that nobody has asked for yet.
+        deadline: seconds after which a request whose frame is not there ends.
     """
 
     def __init__(
@@ -92,16 +98,21 @@ class FrameService:
         readers: int = 8,
         verify: Verify = "never",
         statistics: Statistics | None = None,
+        stock: int = DEFAULT_STOCK_BYTES,
+        deadline: float = DEFAULT_DEADLINE,
     ) -> None:
         self.statistics = statistics or Statistics()
         self._store = store
         self._stop = threading.Event()
         self._indexer = Indexer(store, stream=stream, rotate=rotate, stop=self._stop)
-        cores = os.cpu_count() or 1
-        self._pool = ReaderPool(
-            readers, max(2, cores), self._demote, rotate=rotate, stop=self._stop, verify=verify
+        self._stock_bytes = stock
+        self._deadline = deadline
+        self._make_pool = partial(
+            ReaderPool, readers, self._demote, rotate=rotate, stop=self._stop, verify=verify
         )
-        self._scanning = threading.BoundedSemaphore(cores)
+        self._readers = readers
+        self._desks = self._open_desks()
+        self._scanning = threading.BoundedSemaphore(os.cpu_count() or 1)
         self._lock = threading.Lock()
         self._results: LRUCache[Source, _Indexed | _Failed] = LRUCache(_INDEX_BYTES, _weight)
         self._running: dict[Source, Future[_Indexed]] = {}
@@ -123,43 +134,71 @@ class FrameService:
             return result.kind(result.message)
         return None if result is None else result.index
 
-    def array(self, source: Source, frame: int, pixel_format: PixelFormat) -> NDArray[Any]:
+    def array(
+        self, source: Source, frame: int, pixel_format: PixelFormat, process: int = 0
+    ) -> NDArray[Any]:
         """One frame: C-contiguous, shape and dtype as ``pixel_format`` says. Raises as `pixels`."""
-        pixels = self.pixels(source, frame)
+        pixels = self.pixels(source, frame, process)
         began = time.perf_counter()
         array = pixels.array(pixel_format)
         self.statistics.stage("convert", time.perf_counter() - began)
         return array
 
-    def pixels(self, source: Source, frame: int) -> Pixels:
+    def pixels(self, source: Source, frame: int, process: int = 0) -> Pixels:
         """One frame as it was decoded.
+
+        Args:
+            process: who asks; the walks of different ones are told apart by it.
 
         Raises:
             FrameOutOfRange: the source has fewer frames.
             SourceChanged, SourceNotFound: the file is no longer there in this version.
+            TimedOut: it was not decoded in time.
             DecoderError: it cannot be indexed, or this frame cannot be reproduced.
         """
+        if self._stop.is_set():
+            raise Stopped(f"{source.path}: not read, decoding is being shut down")
         indexed = self._indexed(source)
-        indexed.index.check(frame, source.path)
+        index = indexed.index
+        index.check(frame, source.path)
+        if self._desks.process != os.getpid():
+            self._desks = self._open_desks()  # the parent's threads and files are the parent's
         asked = time.perf_counter()
-        with (
-            self._pool.reader(source, indexed.index, indexed.trust, frame) as reader,
-            self.statistics.request(source, reader.stats, asked),
-        ):
-            pixels = reader.frame(frame)
+        failed = True
+        try:
+            pixels = self._desks.frame(source, index, frame, process)
+            failed = False
+        finally:
+            self.statistics.request(source, time.perf_counter() - asked, failed=failed)
         check_unchanged(source)
         return pixels
+
+    def _open_desks(self) -> Desks:
+        return Desks(
+            self._make_pool(),
+            self._readers,
+            self._lend,
+            self.statistics,
+            stock=self._stock_bytes,
+            deadline=self._deadline,
+        )
+
+    def _lend(
+        self, pool: ReaderPool, source: Source, frame: int
+    ) -> AbstractContextManager[FrameReader]:
+        indexed = self._indexed(source)  # another one than before, where a plan has failed
+        return pool.reader(source, indexed.index, indexed.trust, frame)
 
     @property
     def load(self) -> Load:
         """What is going on now."""
-        lent, idle, waiting = self._pool.lending
         with self._lock:
-            return Load(lent, idle, waiting, len(self._running), int(self._results.currsize))
+            indexing, index_bytes = len(self._running), int(self._results.currsize)
+        return Load(indexing, index_bytes, self._desks.load)
 
     def close(self) -> None:
         """Gives up what is going on, with `Stopped`, and closes the files and the store."""
-        self._pool.close()
+        self._desks.close()
         self._store.close()
 
     def _indexed(self, source: Source) -> _Indexed:
@@ -230,6 +269,7 @@ class FrameService:
                     index = self._indexer.demote(source, reason)
                 with self._lock:
                     self._keep(source, index)
+                self._desks.forget(source)  # its frames may have other numbers now
             finally:
                 with self._lock:
                     self._demoting.pop(source, None)

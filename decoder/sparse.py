@@ -105,8 +105,10 @@ class SparseDecoder:
         self._packets = packets or PacketReader(source, index, counters, stop)
         self._media = media
 
-    def run(self, run: Run) -> Iterator[tuple[int, av.VideoFrame]]:
+    def run(self, run: Run, *, by_products: bool = False) -> Iterator[tuple[int, av.VideoFrame]]:
         """The targets of ``run`` as (decode index, frame), in the order shown.
+
+        With ``by_products`` whatever else is reconstructed on the way and comes out, too.
 
         Nothing else can be asked of this decoder before all have been taken, or the iterator has
         been closed.
@@ -127,7 +129,7 @@ class SparseDecoder:
         shown = _Shown(self._visible(run))
         clean = False
         try:
-            for ordinal, frame in self._frames(run):
+            for ordinal, frame in self._frames(run, by_products):
                 shown.add(pictures[ordinal], frame)
                 frame = None
                 yield from shown.take()
@@ -164,7 +166,7 @@ class SparseDecoder:
             self._media.close()
             self._media = None
 
-    def _frames(self, run: Run) -> Iterator[tuple[int, av.VideoFrame | None]]:
+    def _frames(self, run: Run, by_products: bool) -> Iterator[tuple[int, av.VideoFrame | None]]:
         """(ordinal of its packet, frame) of whatever comes out; None for one that is no target.
 
         A frame is let go before the next packet is decoded: its memory is taken for that picture
@@ -191,7 +193,7 @@ class SparseDecoder:
                 # What a state-only picture or a bridge shows is nobody's picture, whole or not.
                 if frame.is_corrupt and shown not in helping:
                     raise Alarm(f"the picture in packet {shown} came out damaged")
-                if shown in wanted:
+                if shown in wanted or (by_products and shown not in helping):
                     yield shown, frame
                 else:
                     yield shown, None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 from dataclasses import dataclass, fields
 from operator import add, attrgetter, sub
 
@@ -16,9 +15,10 @@ from decoder.corpus import Source
 from decoder.counters import Counters
 
 STAGES = ("wait", "index", "open", "plan", "read", "decode", "convert", "format")
-"""What a request for a frame goes through: it waits for a reader; an index is found or made; a file
-and its decoder are opened; a plan is made, its packets read and decoded; colours are converted; a
-file is made of them. A stage counts once for each request that it took time of."""
+"""What a request for a frame goes through: it waits for the frame; meanwhile an index is found or
+made; a file and its decoder are opened; a plan is made, its packets read and decoded. Then colours
+are converted, and a file is made of them. Stages of decoding count once for each frame that comes
+out, or group of frames, that they took time of."""
 
 _TIMED = ("open", "plan", "read", "decode")
 """Stages that counters have the seconds of, in their last fields and in this order."""
@@ -35,6 +35,7 @@ _SOURCES_KEPT = 1024
 
 _NAMES = tuple(field.name for field in fields(Counters))
 _values = attrgetter(*_NAMES)
+_NOTHING = (0,) * len(_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,29 +142,33 @@ class Statistics:
         self._stages = {stage: Histogram() for stage in STAGES}
         self._sources: dict[str, tuple[float, ...]] = {}  # (requests, *counters) of each
 
-    def request(self, source: Source, counters: Counters, asked: float) -> Request:
-        """Counts what a reader with these counters does inside ``with`` as one request for a frame.
-
-        Args:
-            asked: when the request came, by `time.perf_counter`; what has passed was waiting.
-        """
-        return Request(self, source.path, counters, asked)
-
-    def add(self, path: str, work: tuple[float, ...], failed: bool) -> None:
-        """One request to a source has ended, whose counters grew by ``work``."""
-        for stage, seconds in zip(_TIMED, work[-len(_TIMED) :], strict=True):
-            if seconds:
-                self._stages[stage].add(seconds)
-        one = (1, *work)
+    def request(self, source: Source, seconds: float, *, failed: bool = False) -> None:
+        """A request for a frame has ended; it waited for so many ``seconds``."""
+        self._stages["wait"].add(seconds)
         with self._lock:
             self._requests += 1
             self._failed += failed
+            self._add(source.path, (1, *_NOTHING))
+
+    def work_of(self, source: Source, counters: Counters) -> Meter:
+        """Adds up what a reader with these counters does, each time that it is read."""
+        return Meter(self, source.path, counters)
+
+    def add(self, path: str, work: tuple[float, ...]) -> None:
+        """A reader's counters grew by ``work`` in a step."""
+        for stage, seconds in zip(_TIMED, work[-len(_TIMED) :], strict=True):
+            if seconds:
+                self._stages[stage].add(seconds)
+        with self._lock:
             self._totals = tuple(map(add, self._totals, work))
-            known = self._sources.get(path)
-            self._sources[path] = tuple(map(add, known, one)) if known else one
-            if len(self._sources) > 2 * _SOURCES_KEPT:
-                ranked = sorted(self._sources.items(), key=lambda item: _spent(item[1]))
-                self._sources = dict(ranked[_SOURCES_KEPT:])
+            self._add(path, (0, *work))
+
+    def _add(self, path: str, one: tuple[float, ...]) -> None:
+        known = self._sources.get(path)
+        self._sources[path] = tuple(map(add, known, one)) if known else one
+        if len(self._sources) > 2 * _SOURCES_KEPT:
+            ranked = sorted(self._sources.items(), key=lambda item: _spent(item[1]))
+            self._sources = dict(ranked[_SOURCES_KEPT:])
 
     def stage(self, name: str, seconds: float) -> None:
         """A stage took so long that counters do not tell of."""
@@ -184,24 +189,23 @@ class Statistics:
         )
 
 
-class Request:
-    """One request while it is worked on."""
+class Meter:
+    """What one reader does while it is lent."""
 
-    __slots__ = ("_asked", "_before", "_counters", "_path", "_statistics")
+    __slots__ = ("_before", "_counters", "_path", "_statistics")
 
-    def __init__(self, statistics: Statistics, path: str, counters: Counters, asked: float) -> None:
+    def __init__(self, statistics: Statistics, path: str, counters: Counters) -> None:
         self._statistics = statistics
         self._path = path
         self._counters = counters
-        self._asked = asked
+        self._before = _values(counters)
 
-    def __enter__(self) -> None:
-        self._statistics.stage("wait", time.perf_counter() - self._asked)
-        self._before = _values(self._counters)
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        work = tuple(map(sub, _values(self._counters), self._before))
-        self._statistics.add(self._path, work, kind is not None)
+    def read(self) -> None:
+        """Adds what has been done since the last time."""
+        now = _values(self._counters)
+        if now != self._before:
+            self._statistics.add(self._path, tuple(map(sub, now, self._before)))
+            self._before = now
 
 
 def _spent(known: tuple[float, ...]) -> float:

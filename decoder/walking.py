@@ -33,6 +33,9 @@ _STEP = 8
 _STEPS = 2
 """Steps forward after which a reader is taken to be walking."""
 
+_CHUNK = 64
+"""Frames of a plan where a stream cannot be walked through."""
+
 _FAR = 16
 """Pictures of a closure that is all there is since its start, above which a reader walks at once:
 should it go on from there the way is not gone again, should it not a decoder is opened anew."""
@@ -86,15 +89,20 @@ class SparseReader:
         self._last = -1
         self._steps = 0
 
-    def frames(self, wanted: Sequence[int]) -> Iterator[tuple[int, Pixels]]:
+    def frames(
+        self, wanted: Sequence[int], *, by_products: bool = False
+    ) -> Iterator[tuple[int, Pixels]]:
         """(number, pixels) of each frame in ``wanted``, which ascends; in no particular order.
+
+        With ``by_products`` other frames that are reconstructed on the way are given, too, and
+        nothing is decoded for the sake of later requests.
 
         Raises:
             Alarm: see `decoder.sparse.SparseDecoder.run`; or a frame has not the size and format,
                 or not the hash, of the index.
             DecodeFailed, SourceNotFound, SourceChanged, SourceUnreadable, Stopped: see there.
         """
-        if len(wanted) == 1 and self._walks_to(wanted[0]):
+        if not by_products and len(wanted) == 1 and self._walks_to(wanted[0]):
             yield wanted[0], self._checked(wanted[0], self._go_on(wanted[0]))
             return
         self._stop_walking()
@@ -104,9 +112,30 @@ class SparseReader:
         for run in runs:
             if run.conservative is not None:
                 raise Alarm(run.conservative)
-            for picture, frame in self._decoder.run(run):
+            for picture, frame in self._decoder.run(run, by_products=by_products):
                 n = int(self._frames[picture])
-                yield n, self._checked(n, frame)
+                if n >= 0:
+                    yield n, self._checked(n, frame)
+
+    def onward(self, n: int) -> Iterator[tuple[int, Pixels]]:
+        """Frame ``n`` and all behind it, in order; each picture is reconstructed once at most.
+
+        What is asked for in between has it end. Raises as `frames`.
+        """
+        count = len(self._pictures)
+        while n < count:
+            self._stop_walking()
+            later = self._pictures[n:]
+            run = walk(self._graph, int(later[0]), later)
+            if run is None:
+                ahead = range(n, min(n + _CHUNK, count))
+                yield from self.frames(ahead)
+                n = ahead.stop
+                continue
+            self._begin(run, n)
+            while n < self._ends:
+                yield n, self._checked(n, self._go_on(n))
+                n += 1
 
     def distance(self, n: int) -> int:
         """Pictures to decode until frame ``n`` comes out, if a walk leads there; else -1."""

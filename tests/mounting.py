@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,4 +38,26 @@ def mounted(corpus: Path, *options: str, mountpoint: Path | None = None) -> Iter
         finally:
             umount = [sys.executable, "-m", "cli.main", "umount", str(target)]
             if os.path.ismount(target):  # a test may have ended it in its own way
+                server = server_of(target)
                 subprocess.run(umount, cwd=ROOT, timeout=60, check=True)
+                _wait_for(server)
+
+
+def server_of(mount: Path) -> int:
+    """Process id of the daemon that serves ``mount``."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                command = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if os.fsencode(mount) in command and b"mount.py" in b" ".join(command):
+                return int(entry.name)
+    raise RuntimeError(f"no process serves {mount}")
+
+
+def _wait_for(process: int) -> None:
+    """Until a process that is nobody's child has ended, which closes its files."""
+    limit = time.monotonic() + 20
+    while os.path.exists(f"/proc/{process}") and time.monotonic() < limit:
+        time.sleep(0.01)

@@ -29,7 +29,7 @@ import numpy as np
 from PIL import Image
 
 from tests.clips import read_barcode, write_clip
-from tests.mounting import mounted
+from tests.mounting import mounted, server_of
 
 CLIPS = 16
 VERSIONS = 8
@@ -189,19 +189,6 @@ def resident_mib(process: int) -> float:
     with open(f"/proc/{process}/smaps_rollup") as lines:
         private = [line.split()[1] for line in lines if line.startswith(("Private_", "Swap:"))]
     return sum(map(int, private)) / 1024
-
-
-def server_of(mount: Path) -> int:
-    """Process id of the daemon that serves ``mount``."""
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                command = (entry / "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if os.fsencode(mount) in command and b"mount.py" in b" ".join(command):
-                return int(entry.name)
-    raise RuntimeError(f"no process serves {mount}")
 
 
 def _outcome(results: Any) -> Outcome:

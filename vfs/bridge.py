@@ -236,7 +236,8 @@ class Methods:
 
     def _open(self, path: bytes, file: Any) -> None:
         info = file.contents
-        handle, opening = self._operations.open(os.fsdecode(path), info.flags)
+        process = self._binding.libfuse.fuse_get_context().contents.pid
+        handle, opening = self._operations.open(os.fsdecode(path), info.flags, process)
         info.fh = handle
         info.keep_cache = opening.keep
         info.direct_io = opening.direct

@@ -36,11 +36,13 @@ class OpenFrame:
     Attributes:
         frame: its number in the source.
         size: bytes of the file.
+        process: that opened it.
     """
 
     node: FrameNode
     frame: int
     size: int
+    process: int = 0
 
     @property
     def key(self) -> _FileKey:
@@ -129,7 +131,7 @@ class Contents:
         reel = node.reel
         pixel_format, shape, dtype = reel.decoded(frame)
         try:
-            array = self._array(node.source, frame, pixel_format)
+            array = self._array(node.source, frame, pixel_format, file.process)
         except DecoderError as error:
             if not isinstance(error, (SourceChanged, SourceNotFound)):
                 with self._lock:
@@ -150,8 +152,12 @@ class Contents:
             )
         return content
 
-    def _array(self, source: Source, frame: int, pixel_format: PixelFormat) -> NDArray[Any]:
-        kept = self._frames.get((source, frame), lambda: self._decode(source, frame, pixel_format))
+    def _array(
+        self, source: Source, frame: int, pixel_format: PixelFormat, process: int
+    ) -> NDArray[Any]:
+        kept = self._frames.get(
+            (source, frame), lambda: self._decode(source, frame, pixel_format, process)
+        )
         if not self._shared:
             array: NDArray[Any] = kept
             return array
@@ -160,12 +166,12 @@ class Contents:
         self._statistics.stage("convert", time.perf_counter() - began)
         return array
 
-    def _decode(self, source: Source, frame: int, pixel_format: PixelFormat) -> Any:
+    def _decode(self, source: Source, frame: int, pixel_format: PixelFormat, process: int) -> Any:
         if self._shared:
-            return self._service.pixels(source, frame)
+            return self._service.pixels(source, frame, process)
         if pixel_format == "native":
-            return self._service.pixels(source, frame).joined()
-        return self._service.array(source, frame, pixel_format)
+            return self._service.pixels(source, frame, process).joined()
+        return self._service.array(source, frame, pixel_format, process)
 
     def failure(self, source: Source, frame: int) -> str | None:
         """Why this frame could not be decoded, if that has been tried and failed lately."""

@@ -27,6 +27,7 @@ ERRNOS: Mapping[type[BaseException], int] = {
     decoder.FrameOutOfRange: errno.ENOENT,
     decoder.DecodeFailed: errno.EIO,
     decoder.Stopped: errno.EIO,
+    decoder.TimedOut: errno.ETIMEDOUT,
     vfs.VfsError: errno.EIO,
     vfs.NoSuchPath: errno.ENOENT,
     vfs.NotADirectory: errno.ENOTDIR,

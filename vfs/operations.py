@@ -150,8 +150,8 @@ class Operations:
         with self._lock:
             self._directories.pop(handle, None)
 
-    def open(self, path: str, flags: int) -> tuple[int, Opening]:
-        """A handle for a frame, and how the kernel is to treat its pages.
+    def open(self, path: str, flags: int, process: int = 0) -> tuple[int, Opening]:
+        """A handle for a frame, for a process, and how the kernel is to treat its pages.
 
         Raises:
             OutdatedView: the kernel's attributes come from another version. It asks for them anew
@@ -166,7 +166,7 @@ class Operations:
             raise IsADirectory(path)
         if self.view.is_outdated(node):
             raise OutdatedView(path)
-        frame = self.tree.open(node)
+        frame = self.tree.open(node, process)
         opening = self._pages.open(path, node.source)
         with self._lock:
             handle = next(self._numbers)

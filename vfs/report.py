@@ -14,11 +14,12 @@ from msgspec import Struct, json
 
 from decoder.service import Load
 from decoder.statistics import Latency, SourceWork, Statistics
+from decoder.stock import StockStats
 from vfs.cache import CacheStats
 from vfs.hidden import HiddenFile
 from vfs.traffic import Traffic
 
-SCHEMA = 1
+SCHEMA = 2
 """Goes up when what stands in a report changes its meaning or goes away."""
 
 NAME = "stats.json"
@@ -47,19 +48,25 @@ class Fuse(Struct, frozen=True):
 
 
 class Requests(Struct, frozen=True):
-    """For frames, by those who read files: that were decoded for, that joined one of those because
-    they were for the same frame, that failed."""
+    """For frames, by those who read files: that the decoder was asked for, that joined one of those
+    because they were for the same frame, that failed, and those of them that were not in time."""
 
     decoded: int
     joined: int
     failed: int
+    overdue: int
 
 
 class Pictures(Struct, frozen=True):
-    """Why pictures were reconstructed (target, reference), and what became of the others; and how
-    many frames were decoded conservatively."""
+    """Why pictures were reconstructed, and what became of the others; and how many frames were
+    decoded conservatively.
+
+    ``target`` was asked for when it was decoded, ``read_ahead`` has been asked for since, ``waste``
+    was decoded ahead and nobody has asked for it; ``reference`` is all the rest."""
 
     target: int
+    read_ahead: int
+    waste: int
     reference: int
     state_only: int
     dropped: int
@@ -80,16 +87,19 @@ class Sources(Struct, frozen=True):
 class Queues(Struct, frozen=True):
     """What is going on at this moment; see `decoder.service.Load`."""
 
-    lent: int
-    idle: int
+    decoding: int
     waiting: int
+    resting: int
+    idle: int
     indexing: int
 
 
 class Memory(Struct, frozen=True):
-    """Bytes held, by owner: decoded frames, files that are being read, indexes."""
+    """Bytes held, by owner: decoded frames, those of them that nobody has asked for yet, files that
+    are being read, indexes."""
 
     frames: int
+    stock: int
     files: int
     indexes: int
 
@@ -102,6 +112,7 @@ class Report(Struct, frozen=True):
     fuse: Fuse
     requests: Requests
     levels: dict[str, CacheStats]
+    stock: StockStats
     pictures: Pictures
     sources: Sources
     stages: dict[str, Latency]
@@ -147,17 +158,25 @@ class Reporter:
         work = self._service.statistics.work()
         load = self._service.load
         levels = dict(self._caches.cache_stats)
-        joined = sum(level.joined for level in levels.values())
+        desks = load.desks
+        joined = sum(level.joined for level in levels.values()) + desks.tally.joined
         done = work.counters
+        stock = desks.stock
+        ahead = stock.hits["foretold"]
+        waste = max(0, desks.tally.foretold - ahead)
         return Report(
             schema=SCHEMA,
             process=self._process(),
             fuse=Fuse(self._traffic.in_progress, self._traffic.latencies),
-            requests=Requests(work.requests, joined, work.failed),
+            requests=Requests(work.requests, joined, work.failed, desks.tally.overdue),
             levels=levels,
+            stock=stock,
             pictures=Pictures(
-                target=done.delivered,
-                reference=done.reconstructed - done.delivered,
+                target=max(0, done.delivered - desks.tally.foretold),
+                read_ahead=ahead,
+                waste=waste,
+                # Frames of some codecs come without a picture of their own being counted.
+                reference=max(0, done.reconstructed - done.delivered),
                 state_only=done.state_only,
                 dropped=done.dropped,
                 conservative=done.conservative,
@@ -166,8 +185,10 @@ class Reporter:
                 done.bytes_read, done.opened, done.seeks, done.alarms, done.rejected, work.sources
             ),
             stages=work.stages,
-            queues=Queues(load.lent, load.idle, load.waiting, load.indexing),
-            memory=Memory(levels["frames"].size, levels["files"].size, load.index_bytes),
+            queues=Queues(desks.decoding, desks.waiting, desks.resting, desks.idle, load.indexing),
+            memory=Memory(
+                levels["frames"].size, stock.size, levels["files"].size, load.index_bytes
+            ),
         )
 
     def _process(self) -> Process:

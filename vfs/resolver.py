@@ -63,11 +63,13 @@ class Service(Protocol):
     def known(self, source: Source) -> SourceIndex | DecoderError | None:
         """What `index` would say, if that is known without waiting."""
 
-    def array(self, source: Source, frame: int, pixel_format: PixelFormat) -> NDArray[Any]:
-        """One frame's samples. Raises DecoderError."""
+    def array(
+        self, source: Source, frame: int, pixel_format: PixelFormat, process: int = 0
+    ) -> NDArray[Any]:
+        """One frame's samples, for a process. Raises DecoderError."""
 
-    def pixels(self, source: Source, frame: int) -> Picture:
-        """One frame. Raises DecoderError."""
+    def pixels(self, source: Source, frame: int, process: int = 0) -> Picture:
+        """One frame, for a process. Raises DecoderError."""
 
 
 @dataclass(frozen=True, slots=True)

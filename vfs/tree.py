@@ -210,11 +210,12 @@ class Tree:
 
     # Reading
 
-    def open(self, node: Node) -> OpenFrame:
-        """Begins to read a frame; decodes nothing yet. Raises IsADirectory."""
+    def open(self, node: Node, process: int = 0) -> OpenFrame:
+        """Begins to read a frame, for a process; decodes nothing yet. Raises IsADirectory."""
         if not isinstance(node, FrameNode):
             raise IsADirectory(node.path)
-        file = OpenFrame(node, node.frame, node.reel.size(node.position, node.choice))
+        size = node.reel.size(node.position, node.choice)
+        file = OpenFrame(node, node.frame, size, process)
         self._contents.open(file)
         return file
 

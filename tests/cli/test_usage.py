@@ -31,9 +31,9 @@ def test_mount(command: tuple[str, ...], name: str, arguments: list[str], line: 
 
 def test_a_faulty_configuration_file(tmp_path: Path) -> None:
     file = tmp_path / "robots.yaml"
-    file.write_text("decoder:\n  readers: 99\n")
+    file.write_text("decoder:\n  readers: 999\n")
     assert the_line(run(*MOUNT, "/", "/mnt", "--config", file), 2) == (
-        f"{file}: decoder.readers: expected a whole number from 1 to 64, got 99"
+        f"{file}: decoder.readers: expected a whole number from 2 to 256, got 999"
     )
     assert the_line(run(*MOUNT, "/", "/mnt", "-o", f"config={file}"), 2).startswith(f"{file}: dec")
 

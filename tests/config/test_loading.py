@@ -31,10 +31,13 @@ from config import ConfigError, Settings
         ("corpus: {follow_symlinks: 1}", "corpus.follow_symlinks: expected true or false, got 1"),
         ("decoder: {stream: -1}", "decoder.stream: expected the number of a stream, from 0"),
         ("decoder: {rotate: 'yes'}", "decoder.rotate: expected true or false, got 'yes'"),
-        ("decoder: {readers: 0}", "decoder.readers: expected a whole number from 1 to 64, got 0"),
-        ("decoder: {readers: 65}", "decoder.readers: expected a whole number from 1 to 64, got 65"),
-        ("decoder: {readers: 2.0}", "decoder.readers: expected a whole number from 1 to 64"),
-        ("decoder: {readers: null}", "decoder.readers: expected a whole number from 1 to 64"),
+        ("decoder: {readers: 0}", "decoder.readers: expected a whole number from 2 to 256, got 0"),
+        (
+            "decoder: {readers: 257}",
+            "decoder.readers: expected a whole number from 2 to 256, got 257",
+        ),
+        ("decoder: {readers: 2.0}", "decoder.readers: expected a whole number from 2 to 256"),
+        ("decoder: {readers: null}", "decoder.readers: expected a whole number from 2 to 256"),
         ("frames: {depth: 12}", "frames.depth: expected 8 or 16, got 12"),
         ("frames: {depth: '8'}", "frames.depth: expected 8 or 16, got '8'"),
         ("frames: {color: bgr}", "frames.color: expected rgb, gray or native, got 'bgr'"),
@@ -189,8 +192,8 @@ def test_options_override_one_setting_each() -> None:
         ("views.a", "1", "views.a: unknown setting; settings look like cache.size"),
         ("source", "/x", "source: unknown setting; settings look like cache.size"),
         ("cash.size", "1", "cash: unknown setting; did you mean cache?"),
-        ("decoder.readers", "many", "decoder.readers: expected a whole number from 1 to 64"),
-        ("decoder.readers", "null", "decoder.readers: expected a whole number from 1 to 64"),
+        ("decoder.readers", "many", "decoder.readers: expected a whole number from 2 to 256"),
+        ("decoder.readers", "null", "decoder.readers: expected a whole number from 2 to 256"),
     ],
 )
 def test_wrong_options_are_named_with_their_path(path: str, text: str, message: str) -> None:

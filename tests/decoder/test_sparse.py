@@ -398,7 +398,7 @@ def test_a_file_cut_short_under_a_reader(tmp_path: Path) -> None:
 def test_the_pool_lends_the_reader_that_walks_there(tmp_path: Path) -> None:
     source = made(Recipe("walks", BASE.replace("24", "60"), frames=120), tmp_path)
     index = by_headers(source)
-    pool = ReaderPool(4, 4)
+    pool = ReaderPool(4)
     with (
         pool.reader(source, index, None, 0) as early,
         pool.reader(source, index, None, 70) as late,
@@ -418,7 +418,7 @@ def test_many_threads_read_one_source_through_the_pool(tmp_path: Path) -> None:
     source = made("open_gop_3", tmp_path)
     index = by_headers(source)
     truth = Truth.of(Path(source.path))
-    pool = ReaderPool(3, 3)
+    pool = ReaderPool(3)
     faults: list[int] = []
     lock = threading.Lock()
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 
 from decoder.corpus import Fingerprint, Source
 from decoder.counters import Counters
-from decoder.errors import DecodeFailed
 from decoder.statistics import Histogram, Latency, Statistics
 
 
@@ -19,9 +17,11 @@ def source(name: str) -> Source:
 def count(statistics: Statistics, name: str, **work: float) -> None:
     """One request that costs so much."""
     counters = Counters(reconstructed=1000, decode_seconds=7.0)  # what other requests had cost
-    with statistics.request(source(name), counters, time.perf_counter()):
-        for field, value in work.items():
-            setattr(counters, field, getattr(counters, field) + value)
+    meter = statistics.work_of(source(name), counters)
+    for field, value in work.items():
+        setattr(counters, field, getattr(counters, field) + value)
+    meter.read()
+    statistics.request(source(name), 0.001)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -67,19 +67,17 @@ def test_a_request_counts_with_what_it_cost_alone() -> None:
     assert work.stages["read"] == Latency()
 
 
-def test_a_request_that_fails_counts_with_what_it_cost() -> None:
+def test_a_request_that_fails_counts_and_what_it_cost() -> None:
     statistics = Statistics()
     counters = Counters()
-
-    def fail() -> None:
-        with statistics.request(source("a"), counters, time.perf_counter()):
-            counters.reconstructed += 4
-            raise DecodeFailed("no picture")
-
-    with pytest.raises(DecodeFailed):
-        fail()
+    meter = statistics.work_of(source("a"), counters)
+    counters.reconstructed += 4
+    meter.read()
+    meter.read()
+    statistics.request(source("a"), 0.5, failed=True)
     work = statistics.work()
     assert (work.requests, work.failed, work.counters.reconstructed) == (1, 1, 4)
+    assert work.sources[0].requests == 1
 
 
 def test_sources_that_cost_most_come_first() -> None:

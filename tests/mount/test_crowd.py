@@ -9,8 +9,7 @@ import time
 from pathlib import Path
 
 from tests.clips import write_clip
-from tests.mounting import mounted
-from tests.stress import server_of
+from tests.mounting import mounted, server_of
 
 CROWD = 100
 

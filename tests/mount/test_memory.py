@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.clips import write_clip
-from tests.mounting import mounted
-from tests.stress import resident_mib, server_of
+from tests.mounting import mounted, server_of
+from tests.stress import resident_mib
 
 CACHE_MIB = 96
 ALLOWANCE_MIB = 300

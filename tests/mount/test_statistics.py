@@ -87,7 +87,7 @@ def test_every_way_of_reading_gives_all_of_it(either: Path) -> None:
         file.seek(-2, os.SEEK_END)
         assert file.read() == b" \n"
     copied = subprocess.run(["dd", f"if={path}", "bs=1000"], capture_output=True, check=True)
-    assert json.loads(copied.stdout)["schema"] == 1
+    assert json.loads(copied.stdout)["schema"] == 2
 
 
 def test_it_cannot_be_written_to(mount: Path) -> None:
@@ -116,7 +116,7 @@ def test_what_was_read_is_counted(mount: Path) -> None:
     found = eventually(
         mount, lambda it: it["fuse"]["operations"].get("release", NONE)["count"] == 3
     )
-    assert found["requests"] == {"decoded": 3, "joined": 0, "failed": 0}
+    assert found["requests"] == {"decoded": 3, "joined": 0, "failed": 0, "overdue": 0}
     assert found["pictures"]["target"] == 3
     assert found["pictures"]["reference"] >= 2
     assert found["sources"]["bytes_read"] > 0
@@ -124,7 +124,9 @@ def test_what_was_read_is_counted(mount: Path) -> None:
     assert found["sources"]["top"][0]["requests"] == 3
     assert found["levels"]["frames"]["misses"] == 3
     for stage in ("wait", "plan", "read", "decode", "convert", "format"):
-        assert found["stages"][stage]["count"] == 3, stage
+        often = stage in ("read", "decode")  # for what lies on the way, too
+        count = found["stages"][stage]["count"]
+        assert count >= 3 if often else count == 3, stage
         assert 0 < found["stages"][stage]["p50"] <= found["stages"][stage]["max"] < 60
     assert found["stages"]["index"]["count"] == 1
     assert found["stages"]["open"]["count"] >= 1
@@ -135,8 +137,11 @@ def test_what_was_read_is_counted(mount: Path) -> None:
     assert found["memory"]["frames"] == 3 * 96 * 128 * 3
     assert found["memory"]["files"] == 0
     assert found["memory"]["indexes"] > 0
-    assert found["queues"]["lent"] == found["queues"]["waiting"] == found["queues"]["indexing"] == 0
-    assert found["queues"]["idle"] >= 1
+    assert found["stock"]["entries"] >= 1  # the first picture of the clip is read by others
+    assert found["memory"]["stock"] == found["stock"]["size"] > 0
+    queues = found["queues"]
+    assert queues["decoding"] == queues["waiting"] == queues["indexing"] == 0
+    assert queues["idle"] + queues["resting"] >= 1
     assert found["process"]["resident"] > 1 << 20
 
 
@@ -190,7 +195,7 @@ def test_the_command(mount: Path) -> None:
         (mount / "b" / f"{n:06d}.npy").read_bytes()
     shown = run(*FRAMEFS, "stats", mount)
     assert (shown.returncode, shown.stderr) == (0, "")
-    for words in ("stage decode", "FUSE read", "b.mp4", "readers decode", "decoded frames"):
+    for words in ("stage decode", "FUSE read", "b.mp4", "plans are decoded", "decoded frames"):
         assert words in shown.stdout, words
     found = json.loads(run(*FRAMEFS, "stats", "--json", mount).stdout)
     assert found["requests"]["decoded"] == 3

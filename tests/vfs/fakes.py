@@ -169,10 +169,12 @@ class FakeService:
     def known(self, source: Source) -> SourceIndex | DecoderError | None:
         return self._known.get(source)
 
-    def array(self, source: Source, frame: int, pixel_format: PixelFormat) -> NDArray[Any]:
+    def array(
+        self, source: Source, frame: int, pixel_format: PixelFormat, process: int = 0
+    ) -> NDArray[Any]:
         return self.pixels(source, frame).array(pixel_format)
 
-    def pixels(self, source: Source, frame: int) -> FakePicture:
+    def pixels(self, source: Source, frame: int, process: int = 0) -> FakePicture:
         video = self._video(source)
         if frame == video.slow_frame:
             self.hurry.wait(video.slow_seconds)

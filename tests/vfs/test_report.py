@@ -5,8 +5,11 @@ import json
 import msgspec
 import pytest
 
+from decoder.desk import Tally
+from decoder.desks import DeskLoad
 from decoder.service import Load
 from decoder.statistics import SourceWork, Statistics
+from decoder.stock import Stock
 from vfs import report
 from vfs.cache import CacheStats
 from vfs.report import Report, Reporter
@@ -17,7 +20,7 @@ class Parts:
     """A service and a tree that have done nothing."""
 
     statistics = Statistics()
-    load = Load(1, 2, 3, 4, 5)
+    load = Load(5, 6, DeskLoad(1, 2, 3, 4, Stock(0).stats, Tally(joined=7, overdue=8)))
     cache_stats = {  # noqa: RUF012
         "frames": CacheStats(1, 2, 3, 4, 5, 6, 7),
         "files": CacheStats(8, 9, 10, 11, 12, 13, 14),
@@ -35,8 +38,13 @@ def test_a_report_is_a_file_of_fixed_size_and_back() -> None:
     assert len(content) == report.SIZE
     assert content.endswith(b"\n")
     assert report.decode(content) == one
-    assert json.loads(content)["memory"] == {"frames": 7, "files": 14, "indexes": 5}
-    assert json.loads(content)["requests"]["joined"] == 13
+    assert json.loads(content)["memory"] == {
+        "frames": 7,
+        "stock": 0,
+        "files": 14,
+        "indexes": 6,
+    }
+    assert json.loads(content)["requests"]["joined"] == 20
 
 
 def test_long_paths_leave_sources_out_rather_than_more_bytes() -> None:
@@ -58,7 +66,7 @@ def test_a_path_that_is_no_text_can_be_told() -> None:
     assert report.decode(content).sources.top[0].path == "/caf\ufffd.mp4"
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b'{"schema": 2}'])
+@pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b'{"schema": 1}'])
 def test_what_is_no_report_is_refused(content: bytes) -> None:
     with pytest.raises(ValueError):
         report.decode(content)

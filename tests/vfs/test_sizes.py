@@ -48,11 +48,13 @@ class Watched:
         self.index, self.known = service.index, service.known
         self.may_decode = False
 
-    def array(self, source: Source, frame: int, pixel_format: PixelFormat) -> NDArray[Any]:
+    def array(
+        self, source: Source, frame: int, pixel_format: PixelFormat, process: int = 0
+    ) -> NDArray[Any]:
         assert self.may_decode, "decoded for a size"
         return self._service.array(source, frame, pixel_format)
 
-    def pixels(self, source: Source, frame: int) -> Pixels:
+    def pixels(self, source: Source, frame: int, process: int = 0) -> Pixels:
         assert self.may_decode, "decoded for a size"
         return self._service.pixels(source, frame)
 

@@ -1,0 +1,366 @@
+"""Requests for frames of one source, decoded together."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+
+from decoder.corpus import Source
+from decoder.crew import Crew, Job
+from decoder.errors import DecoderError, Stopped, TimedOut
+from decoder.foresight import Outlook
+from decoder.pixels import Pixels
+from decoder.reader import FrameReader
+from decoder.statistics import Meter, Statistics
+from decoder.stock import Stock, Worth
+
+Borrow = Callable[[int], AbstractContextManager[FrameReader]]
+"""Lends a reader of the source, best one that is close before the frame."""
+
+_CHUNK = 64
+"""Frames that are planned together for a walk whose end is not known."""
+
+
+_REACH = 32
+"""Frames beyond what is due that an errand is expected to come to; what lies further is not waited
+for."""
+
+
+class Errand:
+    """Frames that are decoded in one go, and how far that has come.
+
+    Args:
+        frames: those it will give, ascending.
+        due: so many of them, from the first on, are to be decoded by now.
+        walker: the process whose walk it follows; None where it is for whoever asked.
+        endless: the walk has no end that is known; each frame is decoded when it is due.
+
+    Attributes:
+        given_up: nobody waits for it any more.
+        job: its work.
+        reader: that it works with, once it has one.
+    """
+
+    __slots__ = (
+        "_done", "_given", "_noted", "_places", "due", "endless", "frames", "given_up", "job",
+        "reader", "walker",
+    )  # fmt: skip
+
+    job: Job
+
+    def __init__(
+        self, frames: Sequence[int], due: int, walker: int | None = None, *, endless: bool = False
+    ) -> None:
+        self.frames = frames
+        self.due = due
+        self.walker = walker
+        self.endless = endless
+        self.given_up = False
+        self.reader: FrameReader | None = None
+        self._noted = 0
+        self._done = 0  # so many have been given, from the first on,
+        self._given: set[int] = set()  # and those in these places
+        self._places = None if isinstance(frames, range) else {n: k for k, n in enumerate(frames)}
+
+    def place(self, n: int) -> int:
+        """The place of frame ``n`` among those that it will give soon; -1 where it will not."""
+        if self.given_up:
+            return -1
+        if self._places is not None:
+            place = self._places.get(n, -1)
+        else:
+            place = self.frames.index(n) if n in self.frames else -1
+        if place < self._done or place in self._given or place >= self.due + _REACH:
+            return -1
+        return place
+
+    def gave(self, place: int) -> None:
+        """The frame in this place has been given."""
+        self._given.add(place)
+        while self._done in self._given:
+            self._given.remove(self._done)
+            self._done += 1
+
+    @property
+    def is_idle(self) -> bool:
+        """All that is due has been given, but not all."""
+        return self.due <= self._done < len(self.frames)
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether anything has been read for it since this was asked last."""
+        before = self._noted
+        self._noted = self.reader.stats.bytes_read if self.reader is not None else 0
+        return self._noted != before
+
+
+@dataclass(slots=True)
+class _Wait:
+    """A frame that is asked for, and how many wait for it."""
+
+    future: Future[Pixels] = field(default_factory=Future)
+    askers: int = 0
+
+
+@dataclass(slots=True)
+class Tally:
+    """What desks have done together; each number is only ever counted up.
+
+    Attributes:
+        joined: requests that waited for a frame that was being decoded already.
+        foretold: frames that were decoded before they were asked for.
+        overdue: requests that ended without their frame being there in time.
+    """
+
+    joined: int = 0
+    foretold: int = 0
+    overdue: int = 0
+
+    def copy(self) -> Tally:
+        """How it is now."""
+        return replace(self)
+
+
+class Desk:
+    """Takes requests for frames of one version of one source. Thread safe.
+
+    What waits at the same time is planned together. What an errand gives on its way is handed to
+    whoever has come to wait for it meanwhile, and kept.
+
+    Args:
+        source: in the version that is meant.
+        borrow: lends readers.
+        write_off: is told of a reader that does not come back.
+        stock: where frames are kept for those who come later.
+        crew: does the work.
+        parallel: errands of this source, for other than walks, that are worked at at the same time.
+        is_anchor: whether other pictures read the one of a frame; None: frames are decoded only
+            when they are asked for, and not kept.
+        tally: counted up.
+        statistics: learns what decoding costs.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        borrow: Borrow,
+        write_off: Callable[[FrameReader], None],
+        stock: Stock,
+        crew: Crew,
+        parallel: int,
+        is_anchor: Callable[[int], bool] | None,
+        tally: Tally,
+        statistics: Statistics,
+    ) -> None:
+        self._statistics = statistics
+        self._source = source
+        self._borrow = borrow
+        self._write_off = write_off
+        self._stock = stock
+        self._crew = crew
+        self._parallel = parallel
+        self._is_anchor = is_anchor
+        self._tally = tally
+        self._lock = threading.Lock()
+        self._asked: dict[int, _Wait] = {}
+        self._alone: set[int] = set()
+        self._errands: list[Errand] = []
+
+    def frame(
+        self, n: int, outlook: Outlook, frame_count: int, process: int, patience: float
+    ) -> Pixels:
+        """Frame ``n``; has others decoded as well that are foretold.
+
+        Args:
+            frame_count: of the source.
+            process: who asks.
+
+        Raises:
+            TimedOut: it took longer than ``patience`` seconds.
+            DecoderError: it cannot be had.
+        """
+        with self._lock:
+            found = self._stock.take(self._source, n)
+            if found is None:
+                wait = self._asked.setdefault(n, _Wait())
+                self._tally.joined += wait.askers > 0
+                wait.askers += 1
+            self._arrange(n, outlook, frame_count, process, found is None)
+        if found is not None:
+            return found
+        try:
+            return wait.future.result(patience)
+        except FutureTimeout:
+            self._despair(n, wait)
+            raise TimedOut(
+                f"{self._source.path}: frame {n} was not decoded within {patience:g} s; "
+                "check the storage, or raise decoder.deadline"
+            ) from None
+
+    def leave(self, process: int) -> None:
+        """The walk of ``process`` has ended: nothing more is decoded for it."""
+        with self._lock:
+            for errand in [errand for errand in self._errands if errand.walker == process]:
+                self._end(errand)
+
+    def _arrange(
+        self, n: int, outlook: Outlook, frame_count: int, process: int, needed: bool
+    ) -> None:
+        """Sees to it that frame ``n``, if it is ``needed``, and those foretold will be decoded."""
+        following = next((e for e in self._errands if e.walker == process), None)
+        ahead = outlook.ahead if self._is_anchor is not None else 0
+        if following is not None and outlook.stride:
+            self._extend(following, n + ahead * outlook.stride)
+        if not needed or any(self._extend(errand, n) for errand in self._errands):
+            return
+        if following is not None:
+            self._end(following)
+        if not outlook.stride:
+            self._gather()
+            return
+        endless = not outlook.length or self._is_anchor is None
+        if not endless:
+            end = n + outlook.length * outlook.stride
+        elif outlook.stride == 1:
+            end = frame_count
+        else:
+            end = n + _CHUNK * outlook.stride
+        frames = range(n, min(end, frame_count), outlook.stride)
+        due = min(1 + ahead, len(frames)) if endless else len(frames)
+        self._start(Errand(frames, due, process, endless=endless))
+
+    def _extend(self, errand: Errand, n: int) -> bool:
+        """Has ``errand`` go on as far as frame ``n``; whether it will give that."""
+        place = errand.place(min(n, errand.frames[-1]))
+        if place >= errand.due:
+            errand.due = place + 1
+            self._crew.wake(errand.job)
+        return place >= 0 and n <= errand.frames[-1]
+
+    def _gather(self) -> None:
+        """Begins an errand for what waits and no errand will give, if there may be another."""
+        if sum(errand.walker is None for errand in self._errands) >= self._parallel:
+            return
+        waiting = sorted(k for k in self._asked if all(e.place(k) < 0 for e in self._errands))
+        alone = next((k for k in waiting if k in self._alone), None)
+        if alone is not None:
+            self._alone.discard(alone)
+            waiting = [alone]
+        if waiting:
+            self._start(Errand(waiting, len(waiting)))
+
+    def _start(self, errand: Errand) -> None:
+        errand.job = self._work(errand)
+        self._errands.append(errand)
+        self._crew.add(errand.job)
+
+    def _end(self, errand: Errand) -> None:
+        """Gives an errand up; whoever still waits for it is served by another."""
+        self._errands.remove(errand)
+        errand.given_up = True
+        self._crew.wake(errand.job)
+        self._gather()
+
+    def _work(self, errand: Errand) -> Job:
+        """Decodes what is due, a frame a step; see `decoder.crew.Job`."""
+        problem: Exception | None = None
+        meter: Meter | None = None
+        try:
+            if not errand.given_up:
+                with self._borrow(errand.frames[0]) as reader:
+                    errand.reader = reader
+                    meter = self._statistics.work_of(self._source, reader.stats)
+                    for n, pixels in _frames(reader, errand):
+                        meter.read()
+                        self._deliver(errand, n, pixels)
+                        del pixels
+                        while errand.is_idle and not errand.given_up:
+                            yield False
+                        if errand.given_up:
+                            break
+                        yield True
+        except DecoderError as error:
+            problem = error
+        except Exception as error:
+            problem = error
+            raise
+        finally:
+            if meter is not None:
+                meter.read()
+            self._finish(errand, problem)
+
+    def _deliver(self, errand: Errand, n: int, pixels: Pixels) -> None:
+        with self._lock:
+            place = errand.place(n)
+            if place >= 0:
+                errand.gave(place)
+            wait = self._asked.pop(n, None)
+            if wait is None and self._is_anchor is not None:
+                if place >= 0:
+                    worth = Worth.FORETOLD
+                    self._tally.foretold += 1
+                else:
+                    worth = Worth.ANCHOR if self._is_anchor(n) else Worth.BY_PRODUCT
+                self._stock.put(self._source, n, pixels, worth)
+        if wait is not None:
+            wait.future.set_result(pixels)
+
+    def _finish(self, errand: Errand, problem: Exception | None) -> None:
+        """Takes an errand off the list; what it owes is tried one by one, or fails."""
+        failed = []
+        with self._lock:
+            if not errand.given_up:
+                owed = [k for k in self._asked if errand.place(k) >= 0]
+                errand.given_up = True
+                self._errands.remove(errand)
+                if problem is None:
+                    pass
+                elif len(errand.frames) > 1 and _concerns_one(problem):
+                    self._alone.update(owed)
+                else:
+                    failed = [self._asked.pop(k) for k in owed]
+            self._gather()
+        for wait in failed:
+            assert problem is not None
+            wait.future.set_exception(problem)
+
+    def _despair(self, n: int, wait: _Wait) -> None:
+        """Somebody waits no longer; what has not moved meanwhile is not waited for at all."""
+        with self._lock:
+            self._tally.overdue += 1
+            wait.askers -= 1
+            if not wait.askers and self._asked.get(n) is wait:
+                del self._asked[n]
+            for errand in [errand for errand in self._errands if errand.place(n) >= 0]:
+                if not errand.is_moving:
+                    self._errands.remove(errand)
+                    errand.given_up = True
+                    self._crew.forsake(errand.job)
+                    if errand.reader is not None:
+                        self._write_off(errand.reader)
+            self._gather()
+
+    def close(self) -> None:
+        """Whoever still waits hears that nothing comes any more."""
+        with self._lock:
+            waits, self._asked = self._asked, {}
+        for wait in waits.values():
+            wait.future.set_exception(
+                Stopped(f"{self._source.path}: not read, decoding is being shut down")
+            )
+
+
+def _frames(reader: FrameReader, errand: Errand) -> Iterator[tuple[int, Pixels]]:
+    frames = errand.frames
+    if errand.endless and isinstance(frames, range) and frames.step == 1:
+        return reader.onward(frames.start)
+    return reader.frames(frames, by_products=True)
+
+
+def _concerns_one(problem: Exception) -> bool:
+    """Others may be had where this one frame cannot."""
+    return isinstance(problem, DecoderError) and not isinstance(problem, Stopped)

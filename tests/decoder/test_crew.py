@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from decoder.crew import Crew, Job
+
+
+@pytest.fixture
+def crew() -> Iterator[Crew]:
+    crew = Crew(threads=2, active=4, resting=2)
+    yield crew
+    crew.close()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    limit = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < limit
+        time.sleep(0.002)
+
+
+def counting(done: list[str], name: str, steps: int, seconds: float = 0.0) -> Job:
+    for _ in range(steps):
+        time.sleep(seconds)
+        done.append(name)
+        yield True
+
+
+def test_jobs_are_done_by_few_threads(crew: Crew) -> None:
+    done: list[str] = []
+    before = threading.active_count()
+    for n in range(50):
+        crew.add(counting(done, str(n), 3))
+    until(lambda: len(done) == 150)
+    until(lambda: crew.load == (0, 0, 0))
+    assert threading.active_count() - before <= 2
+
+
+def test_a_long_job_does_not_keep_others_waiting(crew: Crew) -> None:
+    done: list[str] = []
+    for name in ("a", "b", "c"):
+        crew.add(counting(done, name, 400, 0.005))
+    crew.add(counting(done, "short", 1))
+    until(lambda: "short" in done)
+    assert len(done) < 200
+
+
+def test_no_more_are_begun_than_may_be(crew: Crew) -> None:
+    held = threading.Event()
+    begun: list[int] = []
+
+    def job(n: int) -> Job:
+        begun.append(n)
+        while not held.wait(0.005):
+            yield True
+
+    for n in range(10):
+        crew.add(job(n))
+    until(lambda: len(begun) == 4)
+    time.sleep(0.1)
+    assert len(begun) == 4
+    assert crew.load == (4, 6, 0)
+    held.set()
+    until(lambda: len(begun) == 10)
+
+
+def resting(done: list[str], name: str, closed: list[str]) -> Job:
+    try:
+        while True:
+            done.append(name)
+            yield False
+    finally:
+        closed.append(name)
+
+
+def test_a_job_rests_until_it_is_woken(crew: Crew) -> None:
+    done: list[str] = []
+    job = resting(done, "a", [])
+    crew.add(job)
+    until(lambda: crew.load == (0, 0, 1))
+    assert done == ["a"]
+    crew.wake(job)
+    until(lambda: done == ["a", "a"])
+
+
+def test_waking_just_before_it_rests_is_not_lost(crew: Crew) -> None:
+    due, done, inside = [1], [0], threading.Event()
+
+    def job() -> Job:
+        while True:
+            while done[0] < due[0]:
+                done[0] += 1
+            inside.set()
+            time.sleep(0.02)  # what is due now has been looked at
+            yield False
+
+    one = job()
+    crew.add(one)
+    for _ in range(20):
+        assert inside.wait(10)
+        inside.clear()
+        due[0] += 1
+        crew.wake(one)
+        until(lambda: done[0] == due[0])
+
+
+def test_the_one_that_has_rested_longest_is_closed(crew: Crew) -> None:
+    done: list[str] = []
+    closed: list[str] = []
+    jobs = {name: resting(done, name, closed) for name in "abc"}
+    for name in "abc":
+        crew.add(jobs[name])
+        until(lambda: len(done) == "abc".index(name) + 1)  # noqa: B023
+        time.sleep(0.02)
+    until(lambda: closed == ["a"])
+    crew.wake(jobs["a"])
+    crew.wake(jobs["b"])
+    until(lambda: done == ["a", "b", "c", "b"])
+
+
+def test_a_thread_that_is_stuck_is_replaced(crew: Crew) -> None:
+    stuck = threading.Event()
+    done: list[str] = []
+
+    def job() -> Job:
+        stuck.wait(30)
+        yield True
+        done.append("after")
+
+    jobs = [job() for _ in range(4)]
+    for one in jobs:
+        crew.add(one)
+    until(lambda: crew.load[0] == 4)
+    crew.add(counting(done, "other", 1))
+    time.sleep(0.1)
+    assert not done
+    for one in jobs[:2]:
+        crew.forsake(one)
+    # The other two are taken up by the threads in their place.
+    time.sleep(0.05)
+    for one in jobs[2:]:
+        crew.forsake(one)
+    until(lambda: "other" in done)
+    stuck.set()
+    time.sleep(0.1)
+    assert done == ["other"]
+    assert crew.load == (0, 0, 0)
+
+
+def test_a_job_that_raises_is_logged_and_finished(
+    crew: Crew, caplog: pytest.LogCaptureFixture
+) -> None:
+    def job() -> Job:
+        yield True
+        raise RuntimeError("out of the blue")
+
+    done: list[str] = []
+    crew.add(job())
+    crew.add(counting(done, "next", 1))
+    until(lambda: crew.load == (0, 0, 0))
+    assert done == ["next"]
+    assert "out of the blue" in caplog.text
+    assert [record.levelno for record in caplog.records] == [logging.ERROR]
+
+
+def test_closing_ends_all(crew: Crew) -> None:
+    done: list[str] = []
+    closed: list[str] = []
+    crew.add(resting(done, "a", closed))
+    until(lambda: crew.load == (0, 0, 1))
+    crew.add(counting(done, "long", 10**6, 0.001))
+    crew.close()
+    assert closed == ["a"]
+    count = len(done)
+    time.sleep(0.1)
+    assert len(done) <= count + 1
+    crew.add(counting(done, "late", 1))
+    time.sleep(0.05)
+    assert "late" not in done

@@ -1,0 +1,307 @@
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import decoder.sparse
+from decoder.corpus import Source, source_at
+from decoder.errors import DecodeFailed, Stopped, TimedOut
+from decoder.reader import FrameReader
+from decoder.service import FrameService
+from decoder.store import IndexStore
+from tests.clips import read_barcode, write_clip
+
+LENGTH = 96
+
+
+@pytest.fixture(scope="module")
+def ddra(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    """An I picture every 8 frames, B pictures that nobody refers to between."""
+    path = tmp_path_factory.mktemp("desks") / "ddra.mp4"
+    options = {
+        "x264-params": "keyint=8:min-keyint=8:scenecut=0:open-gop=1:bframes=7:b-adapt=0:"
+        "b-pyramid=none:ref=1"
+    }
+    return source_at(str(write_clip(path, version=1, frames=LENGTH, gop=8, options=options)))
+
+
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    """One I picture, and each other refers to the one before."""
+    path = tmp_path_factory.mktemp("desks") / "chain.mp4"
+    options = {"x264-params": "keyint=250:scenecut=0:bframes=0:ref=1"}
+    return source_at(str(write_clip(path, version=2, frames=LENGTH, gop=250, options=options)))
+
+
+@pytest.fixture
+def service() -> Iterator[FrameService]:
+    service = FrameService(IndexStore(":memory:"), readers=8)
+    yield service
+    service.close()
+
+
+def read(service: FrameService, source: Source, n: int, process: int = 1) -> None:
+    code = read_barcode(service.array(source, n, "rgb24", process))
+    assert code.frame == n
+
+
+def reconstructed(service: FrameService) -> int:
+    settle(service)
+    return service.statistics.work().counters.reconstructed
+
+
+def settle(service: FrameService) -> None:
+    limit = time.monotonic() + 20
+    while (load := service.load.desks).decoding or load.waiting:
+        assert time.monotonic() < limit
+        time.sleep(0.002)
+
+
+def least(source: Source, frames: Sequence[int]) -> int:
+    """Pictures of one request for all of them."""
+    with FrameReader(source) as reader:
+        reader.read(frames)
+        return reader.stats.reconstructed
+
+
+def teach(service: FrameService, source: Source, stride: int, process: int = 1) -> None:
+    """Reads two windows, from which a third is known."""
+    for first in (0, 3):
+        for n in range(first, first + 5 * stride, stride):
+            read(service, source, n, process)
+    read(service, source, LENGTH - 1, process)
+    settle(service)
+
+
+@pytest.mark.parametrize("stride", [1, 5])
+@pytest.mark.parametrize("kind", ["ddra", "chain"])
+def test_a_window_costs_what_one_request_for_it_would(
+    service: FrameService, kind: str, stride: int, request: pytest.FixtureRequest
+) -> None:
+    source = request.getfixturevalue(kind)
+    teach(service, source, stride)
+    before = reconstructed(service)
+    window = range(41, 41 + 5 * stride, stride)
+    for n in window:
+        read(service, source, n)
+    assert reconstructed(service) - before <= least(source, window)
+
+
+@pytest.mark.parametrize("kind", ["ddra", "chain"])
+def test_a_window_that_nothing_foretold_begins_anew_once(
+    service: FrameService, kind: str, request: pytest.FixtureRequest
+) -> None:
+    source = request.getfixturevalue(kind)
+    window = range(41, 51)
+    for n in window:
+        read(service, source, n)
+    few = 5  # held back by the decoder, or read ahead
+    assert reconstructed(service) <= least(source, [41]) + least(source, window) + few
+
+
+@pytest.mark.parametrize("kind", ["ddra", "chain"])
+def test_reading_all_of_a_source_reconstructs_each_picture_once(
+    service: FrameService, kind: str, request: pytest.FixtureRequest
+) -> None:
+    source = request.getfixturevalue(kind)
+    for n in range(LENGTH):
+        read(service, source, n)
+    assert reconstructed(service) <= LENGTH + least(source, [0, 1])
+
+
+def test_single_frames_cost_their_closure(service: FrameService, ddra: Source) -> None:
+    frames = [90, 13, 58, 3, 77, 35, 62, 20]
+    for n in frames:
+        read(service, ddra, n)
+    assert reconstructed(service) <= sum(least(ddra, [n]) for n in frames)
+    assert service.load.desks.tally.foretold == 0
+
+
+def test_what_lies_on_the_way_is_kept(service: FrameService, ddra: Source) -> None:
+    read(service, ddra, 28)
+    before = reconstructed(service)
+    read(service, ddra, 24, 2)
+    read(service, ddra, 32, 3)
+    assert reconstructed(service) == before
+    assert service.load.desks.stock.hits["anchor"] == 2
+
+
+def test_a_hundred_readers_of_one_frame_have_it_decoded_once(
+    service: FrameService, chain: Source
+) -> None:
+    service.index(chain)
+    barrier = threading.Barrier(100)
+
+    def ask(process: int) -> None:
+        barrier.wait()
+        read(service, chain, 90, process)
+
+    with ThreadPoolExecutor(100) as pool:
+        list(pool.map(ask, range(100)))
+    # Who comes after the others have gone finds nothing kept: the filesystem keeps it.
+    assert reconstructed(service) <= 2 * 91
+    assert service.load.desks.tally.joined >= 50
+
+
+def test_what_waits_at_the_same_time_is_planned_together(
+    service: FrameService, chain: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.index(chain)
+    hold_decoding(monkeypatch, threading.Event(), seconds=0.2)
+    frames = [90, 80, 70, 60, 50, 40, 30, 20]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: read(service, chain, n, n), frames))
+    assert reconstructed(service) < 3.5 * 91  # each by itself: 448
+
+
+def hold_decoding(
+    monkeypatch: pytest.MonkeyPatch, free: threading.Event, seconds: float = 60
+) -> None:
+    """The first packet of each decoder takes so long, unless ``free`` is set before."""
+    real = decoder.sparse.SparseDecoder.run
+
+    def run(self: Any, run: Any, **options: Any) -> Any:
+        free.wait(seconds)
+        return real(self, run, **options)
+
+    monkeypatch.setattr(decoder.sparse.SparseDecoder, "run", run)
+
+
+def test_a_reader_that_goes_away_leaves_nothing_behind(
+    service: FrameService, ddra: Source, chain: Source
+) -> None:
+    for process in range(200):
+        for n in range(3):
+            read(service, (ddra, chain)[process % 2], 7 * process % 80 + n, process)
+    settle(service)
+    load = service.load.desks
+    assert load.resting <= 8
+    assert threading.active_count() < 20
+    assert len(os.listdir("/proc/self/fd")) < 100
+
+
+def test_interleaved_walks_do_not_disturb_each_other(
+    service: FrameService, ddra: Source, chain: Source
+) -> None:
+    for n in range(40):
+        for process in range(4):
+            read(service, (ddra, chain)[process % 2], n + 10 * (process // 2), process)
+    # Two walks through each source; the later one finds much decoded already.
+    assert reconstructed(service) <= 2 * 2 * 60
+
+
+def test_a_frame_that_is_not_there_in_time(ddra: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = FrameService(IndexStore(":memory:"), deadline=0.3, readers=4)
+    free = threading.Event()
+    service.index(ddra)
+    with monkeypatch.context() as held:
+        hold_decoding(held, free)
+        began = time.monotonic()
+        with pytest.raises(TimedOut, match=r"frame 5 was not decoded within 0\.3 s; .*deadline"):
+            service.array(ddra, 5, "rgb24")
+        assert time.monotonic() - began < 10
+    # What is stuck holds up neither the source nor, however often, the others.
+    for n in (5, 6, 40):
+        read(service, ddra, n, n)
+    assert service.load.desks.tally.overdue == 1
+    assert service.statistics.work().failed == 1
+    free.set()
+    service.close()
+
+
+def test_decoders_that_are_stuck_are_written_off(
+    ddra: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = FrameService(IndexStore(":memory:"), deadline=0.2, readers=2)
+    free = threading.Event()
+    service.index(ddra)
+    with monkeypatch.context() as held:
+        hold_decoding(held, free)
+        for n in (5, 50, 70, 20, 60):
+            with pytest.raises(TimedOut):
+                service.array(ddra, n, "rgb24", n)
+    read(service, ddra, 5)
+    free.set()
+    service.close()
+
+
+def test_one_frame_that_fails_takes_no_others_along(
+    service: FrameService, ddra: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = decoder.sparse.SparseDecoder.run
+    graph = service.index(ddra).feed
+    assert graph is not None
+    packet = int(service.index(ddra).frames.packet[44])
+    bad = int(graph.graph.packet_pictures[packet])
+
+    def run(self: Any, run: Any, **options: Any) -> Any:
+        for picture, frame in real(self, run, **options):
+            if picture == bad:
+                raise DecodeFailed(f"{ddra.path}: picture {picture} cannot be had")
+            yield picture, frame
+
+    monkeypatch.setattr(decoder.sparse.SparseDecoder, "run", run)
+    teach(service, ddra, 1)
+    for n in range(41, 46):
+        if n == 44:
+            with pytest.raises(DecodeFailed, match="cannot be had"):
+                read(service, ddra, n)
+        else:
+            read(service, ddra, n)
+
+
+def test_little_memory_ends_reading_ahead(ddra: Source) -> None:
+    service = FrameService(IndexStore(":memory:"), stock=0)
+    teach(service, ddra, 1)
+    for n in range(LENGTH):
+        read(service, ddra, n)
+    assert service.load.desks.tally.foretold == 0
+    assert service.load.desks.stock.size == 0
+    service.close()
+
+
+def test_closing_ends_those_who_wait(ddra: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = FrameService(IndexStore(":memory:"))
+    service.index(ddra)
+    free = threading.Event()
+    hold_decoding(monkeypatch, free)
+    with ThreadPoolExecutor(4) as pool:
+        waiting = [pool.submit(service.array, ddra, n, "rgb24", n) for n in range(0, 80, 20)]
+        time.sleep(0.2)
+        service.close()
+        for future in waiting:
+            with pytest.raises(Stopped):
+                future.result(10)
+    free.set()
+
+
+def test_frames_read_in_any_way_by_many_are_right(
+    service: FrameService, ddra: Source, chain: Source, tmp_path: Path
+) -> None:
+    third = source_at(str(write_clip(tmp_path / "c.mkv", version=3, frames=40, gop=10)))
+    sources = [(ddra, 1, LENGTH), (chain, 2, LENGTH), (third, 3, 40)]
+
+    def walk(process: int) -> None:
+        import random
+
+        rng = random.Random(process)
+        for _ in range(12):
+            source, version, count = rng.choice(sources)
+            stride = rng.choice((1, 1, 2, 5, 0))
+            if stride:
+                first = rng.randrange(count)
+                frames: Sequence[int] = range(first, min(count, first + 12 * stride), stride)
+            else:
+                frames = [rng.randrange(count) for _ in range(6)]
+            for n in frames:
+                assert read_barcode(service.array(source, n, "rgb24", process)) == (version, n)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(walk, range(8)))
