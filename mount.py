@@ -123,7 +123,7 @@ def composed(settings: Settings, source: str) -> Iterator[tuple[Tree, FrameServi
         raise CommandFailed(
             f"index.path: {settings.index.path} cannot be used ({problem}); choose another"
         )
-    stock = settings.cache.size // 4
+    stock = settings.cache.size // 2
     service = FrameService(
         store=store,
         stream=settings.decoder.stream,
@@ -153,6 +153,9 @@ def _serve(
 ) -> None:
     settings = request.settings
     limits.keep_frames_in_place()
+    import sys as _s
+
+    _s.setswitchinterval(float(os.environ.get("SWI", "0.005")))
     limits.allow_open_files()
     captured = CapturedStderr()
     try:

@@ -157,7 +157,7 @@ class MountSettings(Struct, frozen=True):
     threads: Annotated[int, Meta(ge=2, le=1000, description="a whole number from 2 to 1000")] = 512
     read_ahead: Annotated[
         ByteSize, Meta(description="a size such as 1MiB or a number of bytes")
-    ] = ByteSize(2**20)
+    ] = ByteSize(2**22)
 
 
 class LoggingSettings(Struct, frozen=True):

@@ -54,6 +54,10 @@ class Source:
     path: str
     fingerprint: Fingerprint
 
+    def __hash__(self) -> int:
+        # That of a string is kept with it, and a path seldom has two versions at the same time.
+        return hash(self.path)
+
 
 @dataclass(frozen=True, slots=True)
 class Folder:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from decoder.corpus import Source
 from decoder.crew import Crew, Job
-from decoder.errors import DecoderError, Stopped, TimedOut
+from decoder.errors import DecoderError, SourceChanged, Stopped, TimedOut
 from decoder.foresight import Outlook
 from decoder.pixels import Pixels
 from decoder.reader import FrameReader
@@ -170,14 +170,11 @@ class Desk:
         self._alone: set[int] = set()
         self._errands: list[Errand] = []
 
-    def frame(
-        self, n: int, outlook: Outlook, frame_count: int, process: int, patience: float
-    ) -> Pixels:
+    def frame(self, n: int, outlook: Outlook, frame_count: int, patience: float) -> Pixels:
         """Frame ``n``; has others decoded as well that are foretold.
 
         Args:
             frame_count: of the source.
-            process: who asks.
 
         Raises:
             TimedOut: it took longer than ``patience`` seconds.
@@ -189,7 +186,7 @@ class Desk:
                 wait = self._asked.setdefault(n, _Wait())
                 self._tally.joined += wait.askers > 0
                 wait.askers += 1
-            self._arrange(n, outlook, frame_count, process, found is None)
+            self._arrange(n, outlook, frame_count, found is None)
         if found is not None:
             return found
         try:
@@ -207,10 +204,9 @@ class Desk:
             for errand in [errand for errand in self._errands if errand.walker == process]:
                 self._end(errand)
 
-    def _arrange(
-        self, n: int, outlook: Outlook, frame_count: int, process: int, needed: bool
-    ) -> None:
+    def _arrange(self, n: int, outlook: Outlook, frame_count: int, needed: bool) -> None:
         """Sees to it that frame ``n``, if it is ``needed``, and those foretold will be decoded."""
+        process = outlook.process
         following = next((e for e in self._errands if e.walker == process), None)
         ahead = outlook.ahead if self._is_anchor is not None else 0
         if following is not None and outlook.stride:
@@ -312,6 +308,8 @@ class Desk:
     def _finish(self, errand: Errand, problem: Exception | None) -> None:
         """Takes an errand off the list; what it owes is tried one by one, or fails."""
         failed = []
+        if isinstance(problem, SourceChanged):
+            self._stock.forget(self._source)
         with self._lock:
             if not errand.given_up:
                 owed = [k for k in self._asked if errand.place(k) >= 0]

@@ -93,17 +93,21 @@ class Desks:
         self._lock = threading.Lock()
         self._desks: LRUCache[Source, Desk] = LRUCache(_DESKS)
 
-    def frame(self, source: Source, index: SourceIndex, frame: int, process: int) -> Pixels:
-        """A frame that the index has, for a process. Raises as `decoder.desk.Desk.frame`."""
+    def announce(self, source: Source, frame: int, process: int) -> Outlook:
+        """A process is about to ask for a frame, or would if it did not have it already."""
         outlook = self._foresight.ask(source, frame, process)
-        desk = self._desk(source, index)
         if outlook.left is not None:
             with self._lock:
                 left = self._desks.get(outlook.left)
             if left is not None:
                 left.leave(process)
+        return outlook
+
+    def frame(self, source: Source, index: SourceIndex, frame: int, outlook: Outlook) -> Pixels:
+        """A frame that the index has. Raises as `decoder.desk.Desk.frame`."""
+        desk = self._desk(source, index)
         outlook = self._bounded(outlook, index)
-        return desk.frame(frame, outlook, index.frame_count, process, self._deadline)
+        return desk.frame(frame, outlook, index.frame_count, self._deadline)
 
     def forget(self, source: Source) -> None:
         """Keeps nothing of ``source`` any longer: its index has changed."""

@@ -54,6 +54,7 @@ class Outlook(Struct, frozen=True):
     """What is foretold when a frame is asked for.
 
     Attributes:
+        process: that asks.
         stride: of the walk that the frame belongs to, or probably begins; 0 where none is known.
         ahead: frames behind this one, at this stride, that are worth decoding before they are asked
             for.
@@ -61,10 +62,15 @@ class Outlook(Struct, frozen=True):
         left: the source of a walk that the process has given up with this; or None.
     """
 
+    process: int = 0
     stride: int = 0
     ahead: int = 0
     length: int = 0
     left: Source | None = None
+
+
+ALONE = Outlook(-1)
+"""Of a frame that belongs to nothing."""
 
 
 class _Walk(Struct):
@@ -93,9 +99,8 @@ class _Walk(Struct):
     def leads_to(self, source: Source, frame: int, most: int) -> bool:
         """Whether ``frame`` is its next one, or could be: then a step is at most so long."""
         step = frame - self.last
-        if source != self.source:
-            return False
-        return step == self.stride if self.stride else 0 < step <= most
+        fits = step == self.stride if self.stride else 0 < step <= most
+        return fits and source == self.source
 
 
 class _Habit:
@@ -184,14 +189,14 @@ class Foresight:
             habit = known.habit if known.habit.walks >= _OWN else self._common
             before = known.walks[-1] if known.walks else None
             if before is not None and source == before.source and frame == before.last:
-                return Outlook()
+                return Outlook(process)
             walk = known.find(source, frame)
             if walk is not None:
-                return self._go_on(walk, frame, known, habit)
+                return self._go_on(walk, frame, process, known, habit)
             left = self._close(known)
             walk = _Walk(source, frame)
             known.walks.append(walk)
-            return self._foretell(walk, habit, left)
+            return self._foretell(walk, process, habit, left)
 
     def _close(self, process: _Process) -> Source | None:
         """A new walk is about to begin; returns the source of the one that has ended with that."""
@@ -205,35 +210,37 @@ class Foresight:
         self._common.learn(ended)
         return ended.source
 
-    def _go_on(self, walk: _Walk, frame: int, process: _Process, habit: _Habit) -> Outlook:
+    def _go_on(
+        self, walk: _Walk, frame: int, process: int, known: _Process, habit: _Habit
+    ) -> Outlook:
         walk.stride = frame - walk.last
         walk.last = frame
         walk.length += 1
         if walk.length == _WALKING:
             self._common.strides.append(walk.stride)
-            process.habit.strides.append(walk.stride)
+            known.habit.strides.append(walk.stride)
         if walk.planned and walk.stride == walk.expected_stride and walk.length <= walk.expected:
             # Told with the first one.
-            return Outlook(walk.stride, 0, walk.expected - walk.length + 1)
+            return Outlook(process, walk.stride, 0, walk.expected - walk.length + 1)
         if walk.length < _WALKING and walk.stride not in (*range(_NEAR_STRIDE + 1), habit.stride):
-            return Outlook()  # a jump, as likely as not
+            return Outlook(process)  # a jump, as likely as not
         ahead = _ahead(walk.length)
         walk.told = max(walk.told, walk.length + ahead)
-        return Outlook(walk.stride, ahead if habit.by_stride > _BELIEF else 0)
+        return Outlook(process, walk.stride, ahead if habit.by_stride > _BELIEF else 0)
 
-    def _foretell(self, walk: _Walk, habit: _Habit, left: Source | None) -> Outlook:
+    def _foretell(self, walk: _Walk, process: int, habit: _Habit, left: Source | None) -> Outlook:
         usual = habit.usual
         if usual is None:
             # Where walks have ended differently, or not at all, their stride may be known already.
-            return Outlook(habit.stride, left=left)
+            return Outlook(process, habit.stride, left=left)
         walk.expected_stride, length = usual
         walk.expected = min(length, _WINDOW)
         walk.planned = habit.by_shape > _BELIEF
         if not walk.planned:
-            return Outlook(left=left)
+            return Outlook(process, left=left)
         if length < _WINDOW:
-            return Outlook(walk.expected_stride, length - 1, length, left)
-        return Outlook(walk.expected_stride, _ahead(length), 0, left)
+            return Outlook(process, walk.expected_stride, length - 1, length, left)
+        return Outlook(process, walk.expected_stride, _ahead(length), 0, left)
 
 
 def _ahead(length: int) -> int:

@@ -19,6 +19,7 @@ from decoder.checked import KeyTrust
 from decoder.corpus import Source
 from decoder.desks import DeskLoad, Desks
 from decoder.errors import DecoderError, SourceChanged, SourceNotFound, Stopped
+from decoder.foresight import ALONE, Outlook
 from decoder.index import SourceIndex
 from decoder.indexing import Indexer
 from decoder.media import check_unchanged
@@ -135,20 +136,32 @@ class FrameService:
         return None if result is None else result.index
 
     def array(
-        self, source: Source, frame: int, pixel_format: PixelFormat, process: int = 0
+        self,
+        source: Source,
+        frame: int,
+        pixel_format: PixelFormat,
+        outlook: Outlook | None = None,
     ) -> NDArray[Any]:
-        """One frame: C-contiguous, shape and dtype as ``pixel_format`` says. Raises as `pixels`."""
-        pixels = self.pixels(source, frame, process)
+        """One frame: C-contiguous, shape and dtype as ``pixel_format`` says. As `pixels`."""
+        pixels = self.pixels(source, frame, outlook)
         began = time.perf_counter()
         array = pixels.array(pixel_format)
         self.statistics.stage("convert", time.perf_counter() - began)
         return array
 
-    def pixels(self, source: Source, frame: int, process: int = 0) -> Pixels:
+    def announce(self, source: Source, frame: int, process: int) -> Outlook:
+        """A process is about to ask for a frame, or would if it did not have it already.
+
+        Whoever announces all that a process is interested in has its frames decoded ahead. Never
+        blocks.
+        """
+        return self._current_desks().announce(source, frame, process)
+
+    def pixels(self, source: Source, frame: int, outlook: Outlook | None = None) -> Pixels:
         """One frame as it was decoded.
 
         Args:
-            process: who asks; the walks of different ones are told apart by it.
+            outlook: what `announce` has said of it; without it the frame is asked for by itself.
 
         Raises:
             FrameOutOfRange: the source has fewer frames.
@@ -161,17 +174,21 @@ class FrameService:
         indexed = self._indexed(source)
         index = indexed.index
         index.check(frame, source.path)
-        if self._desks.process != os.getpid():
-            self._desks = self._open_desks()  # the parent's threads and files are the parent's
+        desks = self._current_desks()
         asked = time.perf_counter()
         failed = True
         try:
-            pixels = self._desks.frame(source, index, frame, process)
+            pixels = desks.frame(source, index, frame, outlook or ALONE)
             failed = False
         finally:
             self.statistics.request(source, time.perf_counter() - asked, failed=failed)
         check_unchanged(source)
         return pixels
+
+    def _current_desks(self) -> Desks:
+        if self._desks.process != os.getpid():
+            self._desks = self._open_desks()  # the parent's threads and files are the parent's
+        return self._desks
 
     def _open_desks(self) -> Desks:
         return Desks(

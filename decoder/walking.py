@@ -95,7 +95,8 @@ class SparseReader:
         """(number, pixels) of each frame in ``wanted``, which ascends; in no particular order.
 
         With ``by_products`` other frames that are reconstructed on the way are given, too, and
-        nothing is decoded for the sake of later requests.
+        nothing is decoded for the sake of later requests. Whoever hands these frames on sees to it
+        that the file is unchanged then; what they are worth is only known at the end.
 
         Raises:
             Alarm: see `decoder.sparse.SparseDecoder.run`; or a frame has not the size and format,
@@ -115,7 +116,10 @@ class SparseReader:
             for picture, frame in self._decoder.run(run, by_products=by_products):
                 n = int(self._frames[picture])
                 if n >= 0:
-                    yield n, self._checked(n, frame)
+                    yield n, self._checked(n, frame, unchanged=by_products)
+                del frame
+            if by_products:
+                check_unchanged(self._source)
 
     def onward(self, n: int) -> Iterator[tuple[int, Pixels]]:
         """Frame ``n`` and all behind it, in order; each picture is reconstructed once at most.
@@ -148,9 +152,10 @@ class SparseReader:
         self._stop_walking()
         self._decoder.close()
 
-    def _checked(self, n: int, frame: av.VideoFrame) -> Pixels:
-        # Its packets were read as they lay: a file that is written over gives other pictures.
-        check_unchanged(self._source)
+    def _checked(self, n: int, frame: av.VideoFrame, *, unchanged: bool = False) -> Pixels:
+        if not unchanged:
+            # Its packets were read as they lay: a file that is written over gives other pictures.
+            check_unchanged(self._source)
         pixels = Pixels(frame, rotate=self._rotate)
         if pixels.geometry != self._geometry(n):
             raise Alarm(f"frame {n} is {pixels.geometry}, not {self._geometry(n)}")

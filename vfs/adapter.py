@@ -68,7 +68,7 @@ class MountOptions:
     umask: int | None = None
     allow_other: bool = False
     max_threads: int = 512
-    read_ahead_kib: int = 1024
+    read_ahead_kib: int = 4096
     debug: bool = False
     extra: tuple[str, ...] = ()
     on_ready: Callable[[], None] | None = None

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from decoder.corpus import Source
 from decoder.errors import DecoderError, SourceChanged, SourceNotFound
+from decoder.foresight import Outlook
 from decoder.statistics import Statistics
 from vfs.cache import ByteCache, CacheStats
 from vfs.errors import WrongPixels
@@ -36,13 +37,13 @@ class OpenFrame:
     Attributes:
         frame: its number in the source.
         size: bytes of the file.
-        process: that opened it.
+        outlook: what the process that opened it will open next.
     """
 
     node: FrameNode
     frame: int
     size: int
-    process: int = 0
+    outlook: Outlook | None = None
 
     @property
     def key(self) -> _FileKey:
@@ -131,7 +132,7 @@ class Contents:
         reel = node.reel
         pixel_format, shape, dtype = reel.decoded(frame)
         try:
-            array = self._array(node.source, frame, pixel_format, file.process)
+            array = self._array(node.source, frame, pixel_format, file.outlook)
         except DecoderError as error:
             if not isinstance(error, (SourceChanged, SourceNotFound)):
                 with self._lock:
@@ -153,10 +154,10 @@ class Contents:
         return content
 
     def _array(
-        self, source: Source, frame: int, pixel_format: PixelFormat, process: int
+        self, source: Source, frame: int, pixel_format: PixelFormat, outlook: Outlook | None
     ) -> NDArray[Any]:
         kept = self._frames.get(
-            (source, frame), lambda: self._decode(source, frame, pixel_format, process)
+            (source, frame), lambda: self._decode(source, frame, pixel_format, outlook)
         )
         if not self._shared:
             array: NDArray[Any] = kept
@@ -166,12 +167,14 @@ class Contents:
         self._statistics.stage("convert", time.perf_counter() - began)
         return array
 
-    def _decode(self, source: Source, frame: int, pixel_format: PixelFormat, process: int) -> Any:
+    def _decode(
+        self, source: Source, frame: int, pixel_format: PixelFormat, outlook: Outlook | None
+    ) -> Any:
         if self._shared:
-            return self._service.pixels(source, frame, process)
+            return self._service.pixels(source, frame, outlook)
         if pixel_format == "native":
-            return self._service.pixels(source, frame, process).joined()
-        return self._service.array(source, frame, pixel_format, process)
+            return self._service.pixels(source, frame, outlook).joined()
+        return self._service.array(source, frame, pixel_format, outlook)
 
     def failure(self, source: Source, frame: int) -> str | None:
         """Why this frame could not be decoded, if that has been tried and failed lately."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from decoder.corpus import Corpus, Source, source_at
 from decoder.errors import DecoderError, SourceChanged
+from decoder.foresight import Outlook
 from decoder.index import SourceIndex
 from decoder.pixels import PixelFormat
 from vfs.catalog import FlatClips
@@ -64,12 +65,19 @@ class Service(Protocol):
         """What `index` would say, if that is known without waiting."""
 
     def array(
-        self, source: Source, frame: int, pixel_format: PixelFormat, process: int = 0
+        self,
+        source: Source,
+        frame: int,
+        pixel_format: PixelFormat,
+        outlook: Outlook | None = None,
     ) -> NDArray[Any]:
-        """One frame's samples, for a process. Raises DecoderError."""
+        """One frame's samples. Raises DecoderError."""
 
-    def pixels(self, source: Source, frame: int, process: int = 0) -> Picture:
-        """One frame, for a process. Raises DecoderError."""
+    def pixels(self, source: Source, frame: int, outlook: Outlook | None = None) -> Picture:
+        """One frame. Raises DecoderError."""
+
+    def announce(self, source: Source, frame: int, process: int) -> Outlook:
+        """A process has opened a frame."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,7 +215,8 @@ class Tree:
         if not isinstance(node, FrameNode):
             raise IsADirectory(node.path)
         size = node.reel.size(node.position, node.choice)
-        file = OpenFrame(node, node.frame, size, process)
+        outlook = self._service.announce(node.source, node.frame, process)
+        file = OpenFrame(node, node.frame, size, outlook)
         self._contents.open(file)
         return file
 

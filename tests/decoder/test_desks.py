@@ -12,7 +12,7 @@ import pytest
 
 import decoder.sparse
 from decoder.corpus import Source, source_at
-from decoder.errors import DecodeFailed, Stopped, TimedOut
+from decoder.errors import DecodeFailed, SourceChanged, Stopped, TimedOut
 from decoder.reader import FrameReader
 from decoder.service import FrameService
 from decoder.store import IndexStore
@@ -48,7 +48,8 @@ def service() -> Iterator[FrameService]:
 
 
 def read(service: FrameService, source: Source, n: int, process: int = 1) -> None:
-    code = read_barcode(service.array(source, n, "rgb24", process))
+    outlook = service.announce(source, n, process)
+    code = read_barcode(service.array(source, n, "rgb24", outlook))
     assert code.frame == n
 
 
@@ -226,7 +227,7 @@ def test_decoders_that_are_stuck_are_written_off(
         hold_decoding(held, free)
         for n in (5, 50, 70, 20, 60):
             with pytest.raises(TimedOut):
-                service.array(ddra, n, "rgb24", n)
+                service.array(ddra, n, "rgb24")
     read(service, ddra, 5)
     free.set()
     service.close()
@@ -273,7 +274,7 @@ def test_closing_ends_those_who_wait(ddra: Source, monkeypatch: pytest.MonkeyPat
     free = threading.Event()
     hold_decoding(monkeypatch, free)
     with ThreadPoolExecutor(4) as pool:
-        waiting = [pool.submit(service.array, ddra, n, "rgb24", n) for n in range(0, 80, 20)]
+        waiting = [pool.submit(service.array, ddra, n, "rgb24") for n in range(0, 80, 20)]
         time.sleep(0.2)
         service.close()
         for future in waiting:
@@ -301,7 +302,27 @@ def test_frames_read_in_any_way_by_many_are_right(
             else:
                 frames = [rng.randrange(count) for _ in range(6)]
             for n in frames:
-                assert read_barcode(service.array(source, n, "rgb24", process)) == (version, n)
+                outlook = service.announce(source, n, process)
+                assert read_barcode(service.array(source, n, "rgb24", outlook)) == (version, n)
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(walk, range(8)))
+
+
+def test_what_was_decoded_while_a_file_was_written_over_is_not_kept(tmp_path: Path) -> None:
+    path = write_clip(tmp_path / "a.mp4", version=1, frames=60, gop=60)
+    other = write_clip(tmp_path / "b.mp4", version=2, frames=60, gop=60).read_bytes()
+    content = path.read_bytes()
+    source = source_at(str(path))
+    service = FrameService(IndexStore(":memory:"))
+    service.index(source)
+    times = (source.fingerprint.mtime_ns, source.fingerprint.mtime_ns)
+    path.write_bytes(other[: len(content)].ljust(len(content), b"\0"))
+    with pytest.raises(SourceChanged):
+        service.array(source, 40, "rgb24")
+    settle(service)
+    path.write_bytes(content)
+    os.utime(path, ns=times)
+    for n in (40, 0, 10, 20, 59):
+        assert read_barcode(service.array(source, n, "rgb24")) == (1, n)
+    service.close()

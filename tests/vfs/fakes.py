@@ -21,6 +21,7 @@ from decoder.errors import (
     SourceNotFound,
     SourceUnreadable,
 )
+from decoder.foresight import Outlook
 from decoder.index import (
     KEY,
     NO_TIMESTAMP,
@@ -170,11 +171,14 @@ class FakeService:
         return self._known.get(source)
 
     def array(
-        self, source: Source, frame: int, pixel_format: PixelFormat, process: int = 0
+        self, source: Source, frame: int, pixel_format: PixelFormat, outlook: Outlook | None = None
     ) -> NDArray[Any]:
         return self.pixels(source, frame).array(pixel_format)
 
-    def pixels(self, source: Source, frame: int, process: int = 0) -> FakePicture:
+    def announce(self, source: Source, frame: int, process: int) -> Outlook:
+        return Outlook(process)
+
+    def pixels(self, source: Source, frame: int, outlook: Outlook | None = None) -> FakePicture:
         video = self._video(source)
         if frame == video.slow_frame:
             self.hurry.wait(video.slow_seconds)

@@ -15,6 +15,7 @@ from PIL import Image
 
 from decoder.corpus import Corpus, Source
 from decoder.errors import DecoderError, UnsupportedStream
+from decoder.foresight import Outlook
 from decoder.pixels import PixelFormat, Pixels
 from decoder.service import FrameService
 from decoder.store import IndexStore
@@ -46,15 +47,16 @@ class Watched:
     def __init__(self, service: FrameService) -> None:
         self._service = service
         self.index, self.known = service.index, service.known
+        self.announce = service.announce
         self.may_decode = False
 
     def array(
-        self, source: Source, frame: int, pixel_format: PixelFormat, process: int = 0
+        self, source: Source, frame: int, pixel_format: PixelFormat, outlook: Outlook | None = None
     ) -> NDArray[Any]:
         assert self.may_decode, "decoded for a size"
         return self._service.array(source, frame, pixel_format)
 
-    def pixels(self, source: Source, frame: int, process: int = 0) -> Pixels:
+    def pixels(self, source: Source, frame: int, outlook: Outlook | None = None) -> Pixels:
         assert self.may_decode, "decoded for a size"
         return self._service.pixels(source, frame)
 
