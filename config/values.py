@@ -24,7 +24,7 @@ _CROP = re.compile(r"(\d{1,5})x(\d{1,5})(?:\+(\d{1,5})\+(\d{1,5}))?", re.ASCII)
 _RANGE = re.compile(r"(\d{0,12}):(\d{0,12})", re.ASCII)
 _OCTAL = re.compile(r"(?:0o)?[0-7]{1,4}")
 
-AUTO_CACHE_LIMIT = 512 << 20
+AUTO_CACHE_LIMIT = 256 << 20
 """Bytes that ``auto`` never exceeds."""
 
 
@@ -47,7 +47,7 @@ class ByteSize(int):
 
 
 class CacheSize(ByteSize):
-    """A :class:`ByteSize`, or ``auto``: a sixteenth of the memory, at most 512 MiB.
+    """A :class:`ByteSize`, or ``auto``: a thirty-second of the memory, at most 256 MiB.
 
     The kernel keeps what has been read; memory of our own takes away from that.
     """
@@ -62,7 +62,7 @@ class CacheSize(ByteSize):
     @classmethod
     def automatic(cls) -> CacheSize:
         """What ``auto`` means on this machine, in bytes."""
-        return cls(min(available_memory() // 16, AUTO_CACHE_LIMIT))
+        return cls(min(available_memory() // 32, AUTO_CACHE_LIMIT))
 
 
 class Rate(Fraction):

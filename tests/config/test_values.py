@@ -35,8 +35,8 @@ def test_what_is_no_size(value: object) -> None:
         ByteSize.parse(value)
 
 
-def test_auto_is_a_sixteenth_of_the_memory_at_most_half_a_gibibyte() -> None:
-    assert CacheSize.parse("auto") == min(available_memory() // 16, AUTO_CACHE_LIMIT)
+def test_auto_is_a_small_part_of_the_memory() -> None:
+    assert CacheSize.parse("auto") == min(available_memory() // 32, AUTO_CACHE_LIMIT)
     assert CacheSize.parse("1GiB") == 2**30
 
 
