@@ -28,9 +28,10 @@ lint: setup
 protocol: setup
 	$(python) -m tests.protocol $(PROTOCOL_OPTIONS)
 
-# Compares every frame that a mount shows with a full decode; FRAMEFS_CORPUS names the videos.
+# Compares every frame that a mount shows with a full decode, and what loaders read; FRAMEFS_CORPUS names the videos.
 exactness: setup
 	$(python) -m tests.exactness
+	$(python) -m tests.loading
 
 # Twenty readers for a minute while the videos under the mount are replaced, removed and added.
 stress: setup
