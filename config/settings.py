@@ -41,7 +41,7 @@ class DecoderSettings(Struct, frozen=True):
         Meta(description="the number of a stream, from 0, or null for the first video stream"),
     ] = None
     rotate: Flag = True
-    readers: Annotated[int, Meta(ge=2, le=256, description="a whole number from 2 to 256")] = 12
+    readers: Annotated[int, Meta(ge=2, le=256, description="a whole number from 2 to 256")] = 16
     deadline: Annotated[float, Meta(gt=0, description="a number of seconds, more than 0")] = 60.0
     verify: Annotated[
         Literal["never", "sample", "always"], Meta(description="never, sample or always")

@@ -21,23 +21,23 @@ _log = logging.getLogger(__name__)
 class Crew:
     """Works at jobs. Thread safe.
 
-    At most ``active`` jobs are begun and neither finished nor resting; they take turns. Others wait
-    until one is done. Threads are started when there is work, and end with `close`.
+    At most ``begun`` jobs are begun and not finished. They take turns, but for those that rest; a
+    job that waits to begin has the one closed that has rested longest. Threads are started when
+    there is work, and end with `close`.
 
     Args:
         threads: that work at the same time.
-        active: jobs that take turns.
-        resting: jobs that rest; one more, and the one that has rested longest is closed.
+        begun: jobs that are at work or rest.
     """
 
-    def __init__(self, threads: int, active: int, resting: int) -> None:
+    def __init__(self, threads: int, begun: int) -> None:
         self._threads_most = threads
-        self._active_most = active
-        self._resting_most = resting
+        self._begun_most = begun
         self._changed = threading.Condition()
-        self._waiting: deque[Job] = deque()  # not begun, or woken
+        self._waiting: deque[Job] = deque()  # not begun
         self._ready: deque[Job] = deque()
         self._resting: OrderedDict[Job, None] = OrderedDict()
+        self._closing: deque[Job] = deque()
         self._working: dict[threading.Thread, Job] = {}
         self._woken: set[Job] = set()  # while they were at work
         self._active = 0
@@ -56,7 +56,8 @@ class Crew:
         with self._changed:
             if job in self._resting:
                 del self._resting[job]
-                self._waiting.append(job)
+                self._active += 1
+                self._ready.append(job)
                 self._admit()
             elif job in self._working.values():
                 self._woken.add(job)
@@ -85,62 +86,67 @@ class Crew:
         """Begins no more steps. Jobs that are not finished are closed."""
         with self._changed:
             self._closed = True
-            jobs = [*self._ready, *self._waiting, *self._resting]
-            self._ready.clear()
-            self._waiting.clear()
-            self._resting.clear()
+            jobs = [*self._closing, *self._ready, *self._waiting, *self._resting]
+            for queue in (self._closing, self._ready, self._waiting, self._resting):
+                queue.clear()
             self._changed.notify_all()
         for job in jobs:
             job.close()
 
     def _admit(self) -> None:
-        while self._waiting and self._active < self._active_most:
+        """Has as many begin as may be, and threads for what there is to do."""
+        while self._waiting:
+            if self._active + len(self._resting) >= self._begun_most:
+                if not self._resting:
+                    break
+                # Closed by a thread of its own: whoever adds a job may hold what that needs.
+                self._closing.append(self._resting.popitem(last=False)[0])
             self._ready.append(self._waiting.popleft())
             self._active += 1
-            self._changed.notify()
+        due = len(self._ready) + len(self._closing)
         idle = self._threads - len(self._working)
-        if len(self._ready) > idle and self._threads < self._threads_most:
+        while due > idle and self._threads < self._threads_most:
             self._threads += 1
+            idle += 1
             threading.Thread(target=self._work, name="framefs-decode", daemon=True).start()
+        self._changed.notify(min(due, self._threads_most))
 
     def _work(self) -> None:
         me = threading.current_thread()
         while True:
             with self._changed:
-                while not self._ready and not self._closed:
+                while not (self._ready or self._closing or self._closed):
                     self._changed.wait()
                 if self._closed:
                     return
-                job = self._ready.popleft()
+                closing = bool(self._closing)
+                job = (self._closing if closing else self._ready).popleft()
                 self._working[me] = job
                 self._woken.discard(job)
-            more = self._take_turn(job)
-            surplus = None
+            more = None
+            if closing:
+                job.close()
+            else:
+                more = self._take_turn(job)
             with self._changed:
-                if self._working.pop(me, None) is None:
-                    surplus, forsaken = job, True
-                else:
-                    surplus, forsaken = self._put_away(job, more), False
-            if surplus is not None:
-                surplus.close()
+                forsaken = self._working.pop(me, None) is None
+                over = forsaken or self._closed
+                if not (over or closing):
+                    self._put_away(job, more)
+            if over:
+                job.close()
             if forsaken:
                 return
 
-    def _put_away(self, job: Job, more: bool | None) -> Job | None:
-        """After its turn; returns a job to be closed."""
-        if self._closed:
-            return job
+    def _put_away(self, job: Job, more: bool | None) -> None:
+        """After its turn."""
         if more or (more is not None and job in self._woken):
             self._ready.append(job)
-            return None
+            return
         self._active -= 1
+        if more is not None:
+            self._resting[job] = None
         self._admit()
-        if more is None:
-            return None
-        self._resting[job] = None
-        if len(self._resting) > self._resting_most:
-            return self._resting.popitem(last=False)[0]
-        return None
 
     def _take_turn(self, job: Job) -> bool | None:
         """Whether the job has more to do, or (None) is finished."""

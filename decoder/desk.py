@@ -42,12 +42,13 @@ class Errand:
     Attributes:
         given_up: nobody waits for it any more.
         job: its work.
+        promised: frames that it will give before they are asked for.
         reader: that it works with, once it has one.
     """
 
     __slots__ = (
         "_done", "_given", "_noted", "_places", "due", "endless", "frames", "given_up", "job",
-        "reader", "walker",
+        "promised", "reader", "walker",
     )  # fmt: skip
 
     job: Job
@@ -60,6 +61,7 @@ class Errand:
         self.walker = walker
         self.endless = endless
         self.given_up = False
+        self.promised = 0
         self.reader: FrameReader | None = None
         self._noted = 0
         self._done = 0  # so many have been given, from the first on,
@@ -92,9 +94,10 @@ class Errand:
 
     @property
     def is_moving(self) -> bool:
-        """Whether anything has been read for it since this was asked last."""
-        before = self._noted
-        self._noted = self.reader.stats.bytes_read if self.reader is not None else 0
+        """Whether anything has been read for it since this was asked last, or it waits to begin."""
+        if self.reader is None:
+            return True
+        before, self._noted = self._noted, self.reader.stats.bytes_read
         return self._noted != before
 
 
@@ -142,6 +145,7 @@ class Desk:
             when they are asked for, and not kept.
         tally: counted up.
         statistics: learns what decoding costs.
+        frame_bytes: about so large is a decoded frame.
     """
 
     def __init__(
@@ -155,8 +159,10 @@ class Desk:
         is_anchor: Callable[[int], bool] | None,
         tally: Tally,
         statistics: Statistics,
+        frame_bytes: int,
     ) -> None:
         self._statistics = statistics
+        self._frame_bytes = frame_bytes
         self._source = source
         self._borrow = borrow
         self._write_off = write_off
@@ -233,6 +239,7 @@ class Desk:
         """Has ``errand`` go on as far as frame ``n``; whether it will give that."""
         place = errand.place(min(n, errand.frames[-1]))
         if place >= errand.due:
+            self._promise(errand, place + 1 - errand.due)
             errand.due = place + 1
             self._crew.wake(errand.job)
         return place >= 0 and n <= errand.frames[-1]
@@ -252,12 +259,22 @@ class Desk:
     def _start(self, errand: Errand) -> None:
         errand.job = self._work(errand)
         self._errands.append(errand)
+        if errand.walker is not None:
+            self._promise(errand, errand.due - 1)
         self._crew.add(errand.job)
+
+    def _promise(self, errand: Errand, frames: int) -> None:
+        errand.promised += frames
+        self._stock.promise(frames * self._frame_bytes)
+
+    def _remove(self, errand: Errand) -> None:
+        self._errands.remove(errand)
+        self._promise(errand, -errand.promised)
+        errand.given_up = True
 
     def _end(self, errand: Errand) -> None:
         """Gives an errand up; whoever still waits for it is served by another."""
-        self._errands.remove(errand)
-        errand.given_up = True
+        self._remove(errand)
         self._crew.wake(errand.job)
         self._gather()
 
@@ -294,6 +311,8 @@ class Desk:
             place = errand.place(n)
             if place >= 0:
                 errand.gave(place)
+                if errand.promised:
+                    self._promise(errand, -1)
             wait = self._asked.pop(n, None)
             if wait is None and self._is_anchor is not None:
                 if place >= 0:
@@ -313,8 +332,7 @@ class Desk:
         with self._lock:
             if not errand.given_up:
                 owed = [k for k in self._asked if errand.place(k) >= 0]
-                errand.given_up = True
-                self._errands.remove(errand)
+                self._remove(errand)
                 if problem is None:
                     pass
                 elif len(errand.frames) > 1 and _concerns_one(problem):
@@ -335,8 +353,7 @@ class Desk:
                 del self._asked[n]
             for errand in [errand for errand in self._errands if errand.place(n) >= 0]:
                 if not errand.is_moving:
-                    self._errands.remove(errand)
-                    errand.given_up = True
+                    self._remove(errand)
                     self._crew.forsake(errand.job)
                     if errand.reader is not None:
                         self._write_off(errand.reader)

@@ -83,9 +83,8 @@ class Desks:
         self._statistics = statistics
         self._deadline = deadline
         cores = os.cpu_count() or 1
-        # What has been begun has a reader, at work or resting: together no more than there are.
-        active = min(2 * cores, readers // 2)
-        self._crew = Crew(min(active, cores), active, readers - active)
+        # What has been begun has a reader, at work or resting.
+        self._crew = Crew(min(cores, readers), readers)
         self._parallel = max(2, cores)
         self._stock = Stock(stock)
         self._foresight = Foresight()
@@ -130,9 +129,8 @@ class Desks:
             desk.close()
 
     def _bounded(self, outlook: Outlook, index: SourceIndex) -> Outlook:
-        """``outlook`` as far as its frames take a quarter of the stock."""
-        height, width = index.shape(0)
-        room = self._stock.budget // 4 // (2 * height * width)
+        """``outlook`` as far as there is room for its frames beside others that were foretold."""
+        room = max(0, self._stock.budget // 2 - self._stock.foretold) // _bytes(index)
         if outlook.ahead <= room:
             return outlook
         return replace(outlook, ahead=room, length=0)
@@ -151,8 +149,15 @@ class Desks:
                     None if index.feed is None else partial(_is_anchor, index),
                     self._tally,
                     self._statistics,
+                    _bytes(index),
                 )
             return desk
+
+
+def _bytes(index: SourceIndex) -> int:
+    """What a decoded frame takes, about: most have 1.5 to 2 bytes for each pixel."""
+    height, width = index.shape(0)
+    return max(1, 2 * height * width)
 
 
 def _is_anchor(index: SourceIndex, n: int) -> bool:

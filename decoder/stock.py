@@ -53,16 +53,17 @@ class Stock:
         self.budget = budget
         self._lock = threading.Lock()
         self._shelves: list[_Shelf] = [OrderedDict() for _ in Worth]
-        self._size = 0
+        self._sizes = dict.fromkeys(Worth, 0)
         self._hits = dict.fromkeys(Worth, 0)
         self._evicted = 0
+        self._promised = 0
 
     def take(self, source: Source, frame: int) -> Pixels | None:
         """The frame, if it is here, which it no longer is."""
         key = source, frame
         with self._lock:
             for worth in reversed(Worth):
-                pixels = self._remove(self._shelves[worth], key)
+                pixels = self._remove(worth, key)
                 if pixels is not None:
                     self._hits[worth] += 1
                     return pixels
@@ -76,11 +77,21 @@ class Stock:
             for shelf in self._shelves[worth:]:
                 if key in shelf:
                     return
-            for shelf in self._shelves[:worth]:
-                self._remove(shelf, key)
+            for lower in list(Worth)[:worth]:
+                self._remove(lower, key)
             if self._make_room(size, worth):
                 self._shelves[worth][key] = pixels
-                self._size += size
+                self._sizes[worth] += size
+
+    @property
+    def foretold(self) -> int:
+        """Bytes of frames that somebody is about to ask for, those yet to be decoded included."""
+        return self._sizes[Worth.FORETOLD] + self._promised
+
+    def promise(self, size: int) -> None:
+        """So many bytes more of such frames will be decoded; or, below 0, so many fewer."""
+        with self._lock:
+            self._promised += size
 
     def forget(self, source: Source) -> None:
         """Keeps nothing of ``source`` any longer."""
@@ -88,7 +99,7 @@ class Stock:
             for worth in Worth:
                 shelf = self._shelves[worth]
                 for key in [key for key in shelf if key[0] == source]:
-                    self._remove(shelf, key)
+                    self._remove(worth, key)
 
     @property
     def stats(self) -> StockStats:
@@ -98,7 +109,7 @@ class Stock:
                 hits={worth.name.lower(): count for worth, count in self._hits.items()},
                 evicted=self._evicted,
                 entries=sum(map(len, self._shelves)),
-                size=self._size,
+                size=sum(self._sizes.values()),
             )
 
     def _make_room(self, size: int, worth: Worth) -> bool:
@@ -107,13 +118,13 @@ class Stock:
             if place > worth:
                 break
             shelf = self._shelves[place]
-            while shelf and self._size + size > self.budget:
+            while shelf and sum(self._sizes.values()) + size > self.budget:
                 self._evicted += 1
-                self._remove(shelf, next(iter(shelf)))
-        return self._size + size <= self.budget
+                self._remove(place, next(iter(shelf)))
+        return sum(self._sizes.values()) + size <= self.budget
 
-    def _remove(self, shelf: _Shelf, key: tuple[Source, int]) -> Pixels | None:
-        pixels = shelf.pop(key, None)
+    def _remove(self, worth: Worth, key: tuple[Source, int]) -> Pixels | None:
+        pixels = self._shelves[worth].pop(key, None)
         if pixels is not None:
-            self._size -= pixels.nbytes
+            self._sizes[worth] -= pixels.nbytes
         return pixels

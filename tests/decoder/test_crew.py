@@ -12,7 +12,7 @@ from decoder.crew import Crew, Job
 
 @pytest.fixture
 def crew() -> Iterator[Crew]:
-    crew = Crew(threads=2, active=4, resting=2)
+    crew = Crew(threads=2, begun=4)
     yield crew
     crew.close()
 
@@ -112,15 +112,32 @@ def test_waking_just_before_it_rests_is_not_lost(crew: Crew) -> None:
 def test_the_one_that_has_rested_longest_is_closed(crew: Crew) -> None:
     done: list[str] = []
     closed: list[str] = []
-    jobs = {name: resting(done, name, closed) for name in "abc"}
-    for name in "abc":
+    jobs = {name: resting(done, name, closed) for name in "abcde"}
+    for name in "abcde":
         crew.add(jobs[name])
-        until(lambda: len(done) == "abc".index(name) + 1)  # noqa: B023
+        until(lambda: len(done) == "abcde".index(name) + 1)  # noqa: B023
         time.sleep(0.02)
     until(lambda: closed == ["a"])
     crew.wake(jobs["a"])
     crew.wake(jobs["b"])
-    until(lambda: done == ["a", "b", "c", "b"])
+    until(lambda: done == [*"abcde", "b"])
+
+
+def test_jobs_that_take_long_do_not_keep_others_from_beginning(crew: Crew) -> None:
+    """Those that rest make room, and a woken one needs none."""
+    done: list[str] = []
+    closed: list[str] = []
+    rest = [resting(done, name, closed) for name in "ab"]
+    for one in rest:
+        crew.add(one)
+    until(lambda: crew.load == (0, 0, 2))
+    for name in ("long", "longer", "longest"):
+        crew.add(counting(done, name, 300, 0.002))
+    until(lambda: {"long", "longer", "longest"} <= set(done))
+    assert closed == ["a"]
+    crew.wake(rest[1])
+    until(lambda: done.count("b") == 2)
+    assert done.count("longest") < 300
 
 
 def test_a_thread_that_is_stuck_is_replaced(crew: Crew) -> None:

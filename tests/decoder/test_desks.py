@@ -326,3 +326,32 @@ def test_what_was_decoded_while_a_file_was_written_over_is_not_kept(tmp_path: Pa
     for n in (40, 0, 10, 20, 59):
         assert read_barcode(service.array(source, n, "rgb24")) == (1, n)
     service.close()
+
+
+def test_what_is_read_ahead_is_not_pushed_out_by_the_same(ddra: Source) -> None:
+    """Many that walk at the same time in little memory: whatever was foretold is asked for."""
+    frame = 128 * 96 * 2
+    service = FrameService(IndexStore(":memory:"), stock=20 * frame)
+    service.index(ddra)
+
+    def walk(process: int) -> None:
+        for first in range(process, LENGTH - 10, 9):
+            for n in range(first, first + 10):
+                read(service, ddra, n, process)
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(walk, range(6)))
+    settle(service)
+    load = service.load.desks
+    assert load.tally.foretold - load.stock.hits["foretold"] <= 0.3 * load.tally.foretold + 10
+    service.close()
+
+
+def test_what_has_been_promised_is_kept_account_of(service: FrameService, ddra: Source) -> None:
+    for process in range(12):
+        teach(service, ddra, 1, process)
+        read(service, ddra, 40 + process, process)  # a window that ends with its first frame
+        read(service, ddra, 3, process)
+    settle(service)
+    stock = vars(vars(service)["_desks"])["_stock"]
+    assert vars(stock)["_promised"] == 0
