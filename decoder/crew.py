@@ -137,10 +137,13 @@ class Crew:
                 job.close()
             if forsaken:
                 return
+            del job  # and with it what it holds, while there is nothing to do
 
     def _put_away(self, job: Job, more: bool | None) -> None:
         """After its turn."""
-        if more or (more is not None and job in self._woken):
+        woken = job in self._woken
+        self._woken.discard(job)
+        if more or (more is not None and woken):
             self._ready.append(job)
             return
         self._active -= 1

@@ -3,6 +3,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -199,3 +200,55 @@ def test_closing_ends_all(crew: Crew) -> None:
     crew.add(counting(done, "late", 1))
     time.sleep(0.05)
     assert "late" not in done
+
+
+def test_no_more_hold_what_they_have_begun_with_than_there_may_be() -> None:
+    # One at work, one that rests; a third would be begun while the first one waits for its turn.
+    crew = Crew(threads=1, begun=2)
+    begun: set[str] = set()
+    most: list[int] = []
+    free = {name: threading.Event() for name in "abc"}
+
+    def job(name: str) -> Job:
+        begun.add(name)
+        most.append(len(begun))
+        try:
+            while True:
+                free[name].wait(20)
+                yield False
+        finally:
+            begun.discard(name)
+
+    jobs = {name: job(name) for name in "abc"}
+    free["a"].set()
+    crew.add(jobs["a"])
+    until(lambda: crew.load == (0, 0, 1))
+    crew.add(jobs["b"])
+    until(lambda: "b" in begun)
+    crew.add(jobs["c"])
+    crew.wake(jobs["a"])
+    free["b"].set()
+    free["c"].set()
+    until(lambda: crew.load[:2] == (0, 0))
+    assert max(most) <= 2
+    crew.close()
+
+
+def test_waking_in_the_last_turn_leaves_nothing(crew: Crew) -> None:
+    inside, go_on = threading.Event(), threading.Event()
+
+    def job() -> Job:
+        inside.set()
+        go_on.wait(20)
+        return
+        yield True
+
+    one = job()
+    known = weakref.ref(one)
+    crew.add(one)
+    assert inside.wait(20)
+    crew.wake(one)
+    del one
+    go_on.set()
+    until(lambda: crew.load == (0, 0, 0))
+    until(lambda: known() is None)
