@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from cachetools import LRUCache
@@ -15,9 +15,10 @@ from decoder.corpus import Source
 from decoder.errors import DecoderError, SourceChanged, SourceNotFound
 from decoder.foresight import Outlook
 from decoder.statistics import Statistics
+from vfs.ahead import Ahead
 from vfs.cache import ByteCache, CacheStats
 from vfs.errors import WrongPixels
-from vfs.formats import quality_of
+from vfs.formats import Npy, quality_of
 from vfs.nodes import FrameNode
 from vfs.resolver import Picture, Service
 from vfs.view import PixelFormat
@@ -44,6 +45,20 @@ class OpenFrame:
     frame: int
     size: int
     outlook: Outlook | None = None
+
+    def following(self) -> OpenFrame | None:
+        """The file that its reader will open next, as far as that is foretold."""
+        outlook, reel = self.outlook, self.node.reel
+        if outlook is None or not (outlook.ahead or outlook.length > 1):
+            return None
+        frames, frame = reel.frames, self.frame + outlook.stride
+        if not isinstance(frames, range) or frame not in frames:
+            return None
+        if isinstance(reel.view.formats[self.node.choice], Npy):
+            return None  # made faster than handed from one thread to another
+        position = frames.index(frame)
+        node = replace(self.node, path="", position=position)
+        return OpenFrame(node, frame, reel.size(position, node.choice))
 
     @property
     def key(self) -> _FileKey:
@@ -78,6 +93,7 @@ class Contents:
             cache_bytes, lambda kept: int(kept.nbytes)
         )
         self._files: ByteCache[_FileKey, memoryview] = ByteCache(_FILE_BYTES, len)
+        self._ahead: Ahead[_FileKey] = Ahead()
         self._lock = threading.Lock()
         self._readers: Counter[_FileKey] = Counter()
         self._large: dict[_FileKey, int] = {}
@@ -101,7 +117,10 @@ class Contents:
         """
         if offset >= file.size:
             return memoryview(b"")
-        return self._content(file)[offset : offset + size]
+        content = self._content(file)
+        if offset == 0:
+            self._prepare(file)
+        return content[offset : offset + size]
 
     def quality(self, file: OpenFrame) -> int | None:
         """The quality with which a JPEG was encoded. Raises as `read`."""
@@ -119,6 +138,13 @@ class Contents:
                     self._make_room()
         if last:
             self._files.discard(key)
+
+    def _prepare(self, file: OpenFrame) -> None:
+        """Has the file made that is foretold to be read after this one."""
+        following = file.following()
+        if following is not None and 4 * following.size <= _FILE_BYTES:
+            # Now that this one is there, what the next is made of is being decoded.
+            self._ahead.make(following.key, lambda: self._content(following))
 
     def _make_room(self) -> None:
         """However large one file is, two that are being read must not push each other out."""

@@ -12,9 +12,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image
 
-from tests.clips import write_clip
+from tests.clips import read_barcode, write_clip
 from tests.loading import load
 from tests.mounting import mounted, server_of
 
@@ -87,3 +89,23 @@ def idle(mount: Path) -> dict[str, Any]:
             return found
         assert time.monotonic() < limit, found
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize("options", [(), ("frames.stride=2",), ("frames.range=5:50",)])
+def test_the_next_file_of_a_window_is_made_while_one_is_read(
+    fuse: None, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    write_clip(tmp_path / "a.mp4", version=3, frames=60, gop=60)
+    first = 5 if "range" in "".join(options) else 0
+    step = 2 if "stride" in "".join(options) else 1
+    extra = [part for option in options for part in ("-o", option)]
+    with mounted(tmp_path, *extra) as mount:
+        names = sorted(os.listdir(mount / "a"))
+        for place, name in enumerate(names):
+            with Image.open(mount / "a" / name) as image:
+                assert read_barcode(np.asarray(image)) == (3, first + step * place)
+        found = idle(mount)
+    # All but the first few were there, or being made, when they were asked for.
+    files = found["levels"]["files"]
+    assert files["hits"] + files["joined"] >= len(names) - 4
+    assert files["misses"] <= len(names) + 1
