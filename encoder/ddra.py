@@ -1,0 +1,86 @@
+"""Dependency-reduced random access: B pictures between I pictures, which read nothing else.
+
+Promises: the closure of an anchor is itself; that of any other frame is itself and the two anchors
+around it, with bound 4 also the one B picture in the middle of the interval. The last frame is an
+anchor, so the last interval keeps the bound though it may be shorter.
+
+The kind of every picture is forced. What the encoders are told besides: one reference a list, no
+pyramid (or, with bound 4, one reference in the middle), open groups of pictures (in a closed one
+the picture before an I picture would be a P picture), and no decisions of their own. Which B picture
+becomes a reference is not forced: x264 takes the earlier of two in the middle, x265 the later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from encoder import spans
+from encoder.coding import BETWEEN, INTRA, Coding
+from encoder.errors import SettingsError
+from encoder.settings import Settings
+
+LONGEST_STOCK = 17
+"""Frames from anchor to anchor at most: the encoders' limit is 16 B pictures in a row."""
+
+
+def coding(settings: Settings, anchors: Sequence[int], count: int) -> Coding:
+    """How ``count`` frames with these ``anchors`` are encoded.
+
+    Raises:
+        SettingsError: the encoders here do not reach from one anchor to the next.
+    """
+    longest = max(spans.lengths(anchors), default=1)
+    if longest > LONGEST_STOCK:
+        raise SettingsError(
+            f"interval: the encoders here take at most {LONGEST_STOCK} frames, not {longest}"
+        )
+    references: tuple[int, ...] = ()
+    if settings.bound > 3:
+        references = tuple(spans.middles(anchors, upper=settings.codec == "h265"))
+    fixed = set(anchors)
+    return Coding(
+        name=f"DDRA {settings.codec}",
+        encoder={"h264": "libx264", "h265": "libx265"}[settings.codec],
+        options=_h264(settings) if settings.codec == "h264" else _h265(settings),
+        kinds=tuple(INTRA if n in fixed else BETWEEN for n in range(count)),
+        order=tuple(spans.decode_order(anchors, references)),
+        anchors=tuple(anchors),
+        references=references,
+        bound=settings.bound,
+    )
+
+
+def _h264(settings: Settings) -> dict[str, str]:
+    parameters = _common(settings)
+    parameters["b-pyramid"] = "strict" if settings.bound > 3 else "none"
+    options = {"preset": settings.preset, "x264-params": _joined(parameters)}
+    if settings.fastdecode:
+        options["tune"] = "fastdecode"
+    return options
+
+
+def _h265(settings: Settings) -> dict[str, str]:
+    parameters = _common(settings) | {
+        "b-pyramid": "1" if settings.bound > 3 else "0",
+        "log-level": "error",
+        "pools": "none" if settings.threads == 1 else str(settings.threads),
+        "frame-threads": str(min(settings.threads, 16)),
+        "info": "0",
+    }
+    return {"preset": settings.preset, "x265-params": _joined(parameters)}
+
+
+def _common(settings: Settings) -> dict[str, str]:
+    return {
+        "keyint": str(settings.interval),
+        "min-keyint": "1",
+        "scenecut": "0",
+        "open-gop": "1",
+        "bframes": str(max(1, settings.interval - 1)),
+        "b-adapt": "0",
+        "ref": "1",
+    }
+
+
+def _joined(parameters: dict[str, str]) -> str:
+    return ":".join(f"{name}={value}" for name, value in parameters.items())

@@ -1,0 +1,58 @@
+"""Frames between anchors: where the anchors are, which picture is of which kind, in which order.
+
+Pure. Frames are numbers in presentation order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+
+def evenly(count: int, interval: int) -> list[int]:
+    """Anchors at every ``interval``-th of ``count`` frames, and at the last one.
+
+    The last interval may be shorter: an anchor closes it, so that it keeps the bound as well.
+    """
+    anchors = list(range(0, count, interval))
+    if anchors and anchors[-1] != count - 1:
+        anchors.append(count - 1)
+    return anchors
+
+
+def middles(anchors: Sequence[int], *, upper: bool) -> list[int]:
+    """The frame in the middle of each interval; none where there is but one frame between anchors.
+
+    Args:
+        upper: which of the two in the middle of an even number it is.
+
+    >>> middles([0, 5], upper=False), middles([0, 5], upper=True)
+    ([2], [3])
+    """
+    found = []
+    for low, high in pairwise(anchors):
+        between = high - low - 1
+        if between > 1:
+            found.append(low + 1 + (between if upper else between - 1) // 2)
+    return found
+
+
+def decode_order(anchors: Sequence[int], references: Sequence[int] = ()) -> list[int]:
+    """Frames in decode order: the anchor that ends an interval, then its ``references``, the rest.
+
+    >>> decode_order([0, 3, 5])
+    [0, 3, 1, 2, 5, 4]
+    """
+    chosen = set(references)
+    order = list(anchors[:1])
+    for low, high in pairwise(anchors):
+        inner = range(low + 1, high)
+        order.append(high)
+        order += [n for n in inner if n in chosen]
+        order += [n for n in inner if n not in chosen]
+    return order
+
+
+def lengths(anchors: Sequence[int]) -> list[int]:
+    """Frames from each anchor to the next."""
+    return [high - low for low, high in pairwise(anchors)]

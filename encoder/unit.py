@@ -1,0 +1,248 @@
+"""The unit of work: one source, encoded, checked and put in place, or an error and nothing."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from encoder import ddra, formats, hierarchical, spans
+from encoder.check import BoundMissed, Checked, checked
+from encoder.coding import Coding
+from encoder.errors import CheckFailed, SourceFailed, SourceUnsupported, TargetFailed
+from encoder.footage import Footage, Look
+from encoder.quality import Quality, quality
+from encoder.settings import Settings
+from encoder.timing import Timing, timing
+from encoder.writing import Progress, write
+
+PARTIAL = ".framefs-partial"
+"""What the name of a file ends in while it is written."""
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What came of one source.
+
+    Attributes:
+        source: its path.
+        fingerprint: of the version that was encoded, "size-mtime_ns".
+        settings: as they were given.
+        bytes_in, bytes_out: sizes of the two files.
+        frames: in both.
+        psnr: dB, RGB, pooled over all frames.
+        ssim: mean over all frames.
+        bound: pictures in the largest closure of a frame, as found.
+        mean_closure: pictures in the closure of a frame on average.
+        interval: frames from anchor to anchor: one number where all but the last are the same.
+        crf: that was used.
+        seconds: that it took.
+        notes: what is not in the new file as it was in the source, in words.
+    """
+
+    source: str
+    fingerprint: str
+    settings: Settings
+    bytes_in: int
+    bytes_out: int
+    frames: int
+    psnr: float
+    ssim: float
+    bound: int
+    mean_closure: float
+    interval: int | list[int]
+    crf: float
+    seconds: float
+    notes: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """An encoding that passed its checks, and what it is like."""
+
+    coding: Coding
+    crf: float
+    checked: Checked
+    quality: Quality
+
+
+def transcode(
+    source: str,
+    target: str,
+    settings: Settings,
+    *,
+    stop: threading.Event | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Outcome:
+    """Encodes ``source`` to ``target`` and checks the result before it is there.
+
+    A function of (source, settings) and nothing else. What is written lies beside ``target`` under
+    a hidden name until it is complete, checked and on the disk; then it replaces ``target``. After
+    an error nothing is left behind.
+
+    Args:
+        stop: ends the work, with Interrupted, when set.
+        progress: is told of (frames encoded, frames in all); begins anew with every attempt.
+
+    Raises:
+        SourceFailed: the source cannot be read, or was changed meanwhile.
+        SourceUnsupported: it shows something that the new file cannot hold.
+        SettingsError: no encoder here can do this.
+        EncodingFailed, CheckFailed: the encoder did not do what it was told.
+        TargetFailed: the new file cannot be written.
+        Interrupted: see ``stop``.
+    """
+    began = time.monotonic()
+    with _partial(source, target) as path, Footage(source, stop) as footage:
+        work = _Work(footage, path, settings, stop, progress)
+        made = work.made(settings.crf)
+        _check_source(footage)
+        size = os.path.getsize(path)
+        _put_in_place(source, path, target)
+    return Outcome(
+        source=source,
+        fingerprint=footage.fingerprint,
+        settings=settings,
+        bytes_in=footage.size,
+        bytes_out=size,
+        frames=len(footage),
+        psnr=made.quality.psnr,
+        ssim=made.quality.mean_ssim,
+        bound=made.checked.worst,
+        mean_closure=made.checked.mean,
+        interval=_interval(made.coding),
+        crf=made.crf,
+        seconds=time.monotonic() - began,
+        notes=[*footage.notes, *work.notes],
+    )
+
+
+class _Work:
+    """Encodes one footage, as often as it takes, always to the same path."""
+
+    def __init__(
+        self,
+        footage: Footage,
+        path: str,
+        settings: Settings,
+        stop: threading.Event | None,
+        progress: Progress | None,
+    ) -> None:
+        self._footage = footage
+        self._path = path
+        self._settings = settings
+        self._stop = stop
+        self._progress = progress
+        self._codings = list(self._ways())
+        self.notes: list[str] = []
+        self._look = self._chosen_look(self._codings[0].encoder)
+
+    def made(self, crf: float) -> _Made:
+        """An encoding with this ``crf`` that passed its checks. Raises as `transcode`."""
+        while True:
+            coding = self._codings[0]
+            try:
+                return self._attempt(coding, crf)
+            except BoundMissed:
+                if len(self._codings) == 1:
+                    raise
+                self._codings.pop(0)
+
+    def _attempt(self, coding: Coding, crf: float) -> _Made:
+        when = self._when(coding)
+        write(
+            self._footage, self._path, coding, self._look, when, crf,
+            threads=self._settings.threads, stop=self._stop, progress=self._progress,
+        )  # fmt: skip
+        found = checked(self._path, coding, self._look, when, self._stop)
+        return _Made(
+            coding, crf, found, quality(self._footage, found.source, found.index, self._stop)
+        )
+
+    def _ways(self) -> Iterator[Coding]:
+        count = len(self._footage)
+        if self._settings.structure == "hierarchical":
+            yield from hierarchical.codings(self._settings, count)
+        else:
+            anchors = spans.evenly(count, self._settings.interval)
+            yield ddra.coding(self._settings, anchors, count)
+
+    def _chosen_look(self, encoder: str) -> Look:
+        look = self._footage.look
+        form, notes = formats.chosen(self._footage.path, look, encoder)
+        self.notes += notes
+        return replace(formats.as_encoded(look, form), interlaced=False)
+
+    def _when(self, coding: Coding) -> Timing:
+        try:
+            return timing(self._footage.times, coding.order, self._footage.last)
+        except ValueError as error:
+            raise SourceUnsupported(
+                f"{self._footage.path}: {error}, which an MP4 file cannot hold"
+            ) from error
+
+
+def _interval(coding: Coding) -> int | list[int]:
+    found = spans.lengths(coding.anchors)
+    if not found:
+        return 1
+    even = set(found[:-1])
+    if len(even) <= 1 and found[-1] <= found[0]:
+        return found[0]
+    return found
+
+
+def _check_source(footage: Footage) -> None:
+    """Raises SourceFailed unless the source is still what was encoded."""
+    try:
+        status = os.stat(footage.path)
+    except OSError as error:
+        raise SourceFailed(f"{footage.path}: {error.strerror}; nothing was written") from error
+    if f"{status.st_size}-{status.st_mtime_ns}" != footage.fingerprint:
+        raise SourceFailed(
+            f"{footage.path}: the file was changed while it was encoded; nothing was written"
+        )
+
+
+@contextmanager
+def _partial(source: str, target: str) -> Iterator[str]:
+    """A hidden name beside ``target``, under which nothing is left."""
+    folder, name = os.path.split(os.path.abspath(target))
+    path = os.path.join(folder, f".{name}{PARTIAL}")
+    try:
+        yield path
+    except CheckFailed as error:
+        # Of the source, which people know; the name in the message is of no use to them.
+        error.args = (f"{source}: {str(error).removeprefix(f'{path}: ')}; {target} was not made",)
+        raise
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+def _put_in_place(source: str, path: str, target: str) -> None:
+    try:
+        _sync(path)
+        os.replace(path, target)
+        _sync(os.path.dirname(os.path.abspath(target)))
+    except OSError as error:
+        raise TargetFailed(
+            f"{source}: {target} cannot be written ({error.strerror}); "
+            "make room or choose another place"
+        ) from error
+
+
+def _sync(path: str) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a filesystem that cannot say so of a folder
+            raise
+    finally:
+        os.close(handle)

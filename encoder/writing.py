@@ -1,0 +1,146 @@
+"""Frames through an encoder into an MP4 file, each with the timestamp it is to have."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+
+import av
+from av.video.frame import PictureType
+from av.video.stream import VideoStream
+
+from encoder.coding import Coding
+from encoder.errors import EncodingFailed, Interrupted, TargetFailed
+from encoder.footage import Footage, Look
+from encoder.timing import Timing
+
+Progress = Callable[[int, int], None]
+"""Is told of (frames encoded, frames in all)."""
+
+
+def write(
+    footage: Footage,
+    path: str,
+    coding: Coding,
+    look: Look,
+    when: Timing,
+    crf: float,
+    *,
+    threads: int = 1,
+    stop: threading.Event | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Encodes all frames of ``footage`` to ``path``.
+
+    Args:
+        look: of the frames in the new file; those of another format are converted.
+
+    Raises:
+        EncodingFailed: the encoder refuses, or its packets come in another order than promised.
+        TargetFailed: the file cannot be written.
+        SourceFailed, Interrupted: see `Footage.pixels`.
+    """
+    os.environ.setdefault("SVT_LOG", "1")  # errors; it says everything else on stderr too
+    count = len(footage)
+    with _told(footage.path, path), _output(path, when.timescale) as output:
+        stream = _stream(output, coding, look, footage.rate, crf, threads)
+        muxed = 0
+
+        def mux(packets: list[av.Packet[VideoStream]]) -> None:
+            nonlocal muxed
+            for packet in packets:
+                _stamp(packet, coding.order, muxed, when)
+                output.mux(packet)
+                muxed += 1
+
+        for n, pixels in enumerate(footage.pixels()):
+            if stop is not None and stop.is_set():
+                raise Interrupted(f"{footage.path}: not encoded, it was asked to stop")
+            mux(stream.encode(_prepared(pixels.native, n, look, coding.kinds[n], footage.rate)))
+            if progress is not None:
+                progress(n + 1, count)
+        mux(stream.encode(None))
+        if muxed != count:
+            raise EncodingFailed(f"{footage.path}: {muxed} packets came of {count} frames")
+
+
+def _output(path: str, timescale: int) -> av.container.OutputContainer:
+    # The movie's own timescale would round what an edit list tells of the first frame.
+    options = {"video_track_timescale": str(timescale), "movie_timescale": str(timescale)}
+    return av.open(path, "w", format="mp4", options=options)
+
+
+def _stream(
+    output: av.container.OutputContainer,
+    coding: Coding,
+    look: Look,
+    rate: Fraction,
+    crf: float,
+    threads: int,
+) -> VideoStream:
+    stream = output.add_stream(
+        coding.encoder, rate=rate, options={**coding.options, "crf": f"{crf:g}"}
+    )
+    assert isinstance(stream, VideoStream)
+    context = stream.codec_context
+    context.width, context.height, context.pix_fmt = look.width, look.height, look.pixel_format
+    context.time_base = 1 / rate
+    context.thread_count = threads
+    context.color_range = look.range
+    context.colorspace = look.matrix
+    context.color_primaries = look.primaries
+    context.color_trc = look.transfer
+    if look.sample_aspect_ratio:
+        context.sample_aspect_ratio = look.sample_aspect_ratio
+    if look.display_matrix is not None:
+        stream.set_display_matrix(look.display_matrix)
+    return stream
+
+
+def _prepared(frame: av.VideoFrame, n: int, look: Look, kind: int, rate: Fraction) -> av.VideoFrame:
+    """``frame`` as the encoder is to see it: by number, since time is told to the muxer only."""
+    name = frame.format.name
+    if name != look.pixel_format and name != look.pixel_format.replace("yuv", "yuvj"):
+        frame = frame.reformat(format=look.pixel_format, threads=1)
+    frame.pts, frame.time_base = n, 1 / rate
+    frame.pict_type = PictureType(kind)
+    return frame
+
+
+def _stamp(
+    packet: av.Packet[VideoStream], order: tuple[int, ...], place: int, when: Timing
+) -> None:
+    expected = order[place] if place < len(order) else None
+    if packet.pts is None or packet.pts != expected:
+        raise EncodingFailed(
+            f"packet {place} of the encoder is of frame {packet.pts}, not of {expected} as promised"
+        )
+    frame = expected
+    packet.time_base = Fraction(1, when.timescale)
+    packet.pts, packet.dts = when.pts[frame], when.dts[frame]
+    packet.duration = when.durations[frame]
+
+
+@contextmanager
+def _told(source: str, target: str) -> Iterator[None]:
+    """Errors of FFmpeg as errors of the encoder."""
+    try:
+        yield
+    except (av.FFmpegError, OSError, ValueError) as error:
+        number = getattr(error, "errno", None)
+        words = os.strerror(number) if number in _SYSTEM else str(error)
+        if number in _SYSTEM:
+            raise TargetFailed(
+                f"{source}: {target} cannot be written ({words}); make room or choose another place"
+            ) from error
+        raise EncodingFailed(f"{source}: the encoder gave up ({words})") from error
+
+
+_SYSTEM = frozenset(
+    (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.EIO,
+     errno.EFBIG, errno.ENOTDIR)
+)  # fmt: skip
