@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import av
+import numpy as np
 
 from decoder.corpus import Source, source_at
 from decoder.errors import DecoderError, Stopped
 from decoder.graph import REFERENCE, ReferenceGraph
-from decoder.index import PICTURE_TYPES, SourceIndex
+from decoder.index import KEY, PICTURE_TYPES, SourceIndex
 from decoder.indexing import index_source, with_hashes
 from decoder.reader import FrameReader
 from decoder.scan import scan
@@ -76,6 +77,7 @@ def checked(
     if index.feed is None:
         raise CheckFailed(f"{path}: a full decode differs: {index.facts.fallback}")
     _check_kinds(path, index, index.feed.graph, coding)
+    _check_starts(path, index, index.feed.graph, coding)
     _, sizes = closure_sizes(index, index.feed.graph, index.frame_count)
     worst, mean = int(sizes.max()), float(sizes.mean())
     if worst > coding.bound:
@@ -139,3 +141,26 @@ def _check_kinds(path: str, index: SourceIndex, graph: ReferenceGraph, coding: C
     if not read <= set(coding.references):
         n = min(read - set(coding.references))
         raise CheckFailed(f"{path}: frame {n} may be read by others, which it is not to be")
+
+
+def _check_starts(path: str, index: SourceIndex, graph: ReferenceGraph, coding: Coding) -> None:
+    """Sync samples are where they are to be, and nothing refers across them."""
+    flagged = np.flatnonzero(index.packets.flags & KEY)
+    wanted = index.frames.packet[list(coding.starts)]
+    if not np.array_equal(flagged, wanted):
+        raise CheckFailed(
+            f"{path}: {len(flagged)} sync samples, which are to be frames {list(coding.starts)}"
+        )
+    shown = np.arange(index.frame_count)
+    for start in coding.starts:
+        first = index.frames.packet[start]
+        late = index.frames.packet >= first
+        if np.any(late != (shown >= start)):
+            raise CheckFailed(f"{path}: frames across frame {start} are decoded in another order")
+    pictures = pictures_of_frames(index)
+    heads = np.sort(pictures[list(coding.starts)])
+    segments = np.searchsorted(heads, np.arange(len(graph)), side="right")
+    readers = np.repeat(np.arange(len(graph)), np.diff(graph.offsets))
+    across = segments[readers] != segments[graph.references]
+    if np.any(across):
+        raise CheckFailed(f"{path}: picture {readers[across][0]} reads one of another segment")

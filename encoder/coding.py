@@ -20,6 +20,9 @@ class Coding:
         kinds: by frame, see above.
         order: frames in the order in which their packets arrive.
         anchors: frames that are coded alone, ascending.
+        starts: frames from which all that is shown from there on can be decoded; the only ones that
+            are marked as sync samples in the file.
+        runs: frames with which an encoder begins anew.
         references: frames between anchors that others may read; None where that is not told.
         bound: pictures in the closure of any frame at most.
     """
@@ -30,5 +33,7 @@ class Coding:
     kinds: tuple[int, ...]
     order: tuple[int, ...]
     anchors: tuple[int, ...]
+    starts: tuple[int, ...]
+    runs: tuple[int, ...]
     references: tuple[int, ...] | None
     bound: int

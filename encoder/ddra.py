@@ -6,8 +6,15 @@ anchor, so the last interval keeps the bound though it may be shorter.
 
 The kind of every picture is forced. What the encoders are told besides: one reference a list, no
 pyramid (or, with bound 4, one reference in the middle), open groups of pictures (in a closed one
-the picture before an I picture would be a P picture), and no decisions of their own. Which B picture
-becomes a reference is not forced: x264 takes the earlier of two in the middle, x265 the later.
+the picture before an I picture would be a P picture), and no decisions of their own. Which B
+picture becomes a reference is not forced: x264 takes the earlier of two in the middle, x265 the
+later.
+
+A stream is a sequence of segments that do not refer to each other, since each is encoded by an
+encoder of its own and begins with an IDR picture. Readers that know nothing of the structure can
+start there only: an anchor elsewhere is followed by B pictures that are shown before it and read
+the anchor before. Whoever seeks for one of those by decoding times, as FFmpeg does in MP4, would
+arrive at the later anchor and show other frames, or none. So no other anchor is a sync sample.
 """
 
 from __future__ import annotations
@@ -23,8 +30,15 @@ LONGEST_STOCK = 17
 """Frames from anchor to anchor at most: the encoders' limit is 16 B pictures in a row."""
 
 
+def segment_of(settings: Settings) -> int:
+    """Frames of a segment."""
+    if settings.anchors == "fixed":
+        return spans.whole_segment(settings.interval, settings.segment)
+    return settings.segment
+
+
 def coding(settings: Settings, anchors: Sequence[int], count: int) -> Coding:
-    """How ``count`` frames with these ``anchors`` are encoded.
+    """How ``count`` frames are encoded with these ``anchors``, which close every segment.
 
     Raises:
         SettingsError: the encoders here do not reach from one anchor to the next.
@@ -34,6 +48,7 @@ def coding(settings: Settings, anchors: Sequence[int], count: int) -> Coding:
         raise SettingsError(
             f"interval: the encoders here take at most {LONGEST_STOCK} frames, not {longest}"
         )
+    heads = tuple(spans.starts(count, segment_of(settings)))
     references: tuple[int, ...] = ()
     if settings.bound > 3:
         references = tuple(spans.middles(anchors, upper=settings.codec == "h265"))
@@ -45,14 +60,20 @@ def coding(settings: Settings, anchors: Sequence[int], count: int) -> Coding:
         kinds=tuple(INTRA if n in fixed else BETWEEN for n in range(count)),
         order=tuple(spans.decode_order(anchors, references)),
         anchors=tuple(anchors),
+        starts=heads,
+        runs=heads,
         references=references,
         bound=settings.bound,
     )
 
 
 def _h264(settings: Settings) -> dict[str, str]:
-    parameters = _common(settings)
-    parameters["b-pyramid"] = "strict" if settings.bound > 3 else "none"
+    parameters = _common(settings) | {
+        # No anchor but the first is to be told as a place to start from: parsers would believe it.
+        "keyint": "infinite",
+        "min-keyint": str(2 * segment_of(settings)),
+        "b-pyramid": "strict" if settings.bound > 3 else "none",
+    }
     options = {"preset": settings.preset, "x264-params": _joined(parameters)}
     if settings.fastdecode:
         options["tune"] = "fastdecode"
@@ -61,6 +82,8 @@ def _h264(settings: Settings) -> dict[str, str]:
 
 def _h265(settings: Settings) -> dict[str, str]:
     parameters = _common(settings) | {
+        "keyint": str(settings.interval),
+        "min-keyint": "1",
         "b-pyramid": "1" if settings.bound > 3 else "0",
         "log-level": "error",
         "pools": "none" if settings.threads == 1 else str(settings.threads),
@@ -72,8 +95,6 @@ def _h265(settings: Settings) -> dict[str, str]:
 
 def _common(settings: Settings) -> dict[str, str]:
     return {
-        "keyint": str(settings.interval),
-        "min-keyint": "1",
         "scenecut": "0",
         "open-gop": "1",
         "bframes": str(max(1, settings.interval - 1)),

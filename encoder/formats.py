@@ -26,8 +26,8 @@ def chosen(path: str, look: Look, encoder: str) -> tuple[str, list[str]]:
         return look.pixel_format, []
     if not formats:
         raise SourceUnsupported(
-            f"{path}: {encoder} takes no frames of {look.width}x{look.height}: the size is odd, and "
-            "its chroma is halved; take H.264 or H.265"
+            f"{path}: {encoder} takes no frames of {look.width}x{look.height}: the size is odd, "
+            "and its chroma is halved; take H.264 or H.265"
         )
     best, _ = find_best_pix_fmt_of_list(
         [av.VideoFormat(name) for name in formats], av.VideoFormat(look.pixel_format), False

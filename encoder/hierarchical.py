@@ -27,6 +27,8 @@ def codings(settings: Settings, count: int) -> Iterator[Coding]:
             kinds=(LEFT,) * count,
             order=tuple(range(count)),
             anchors=tuple(range(0, count, period)),
+            starts=tuple(range(0, count, period)),
+            runs=(0,),
             references=None,
             bound=settings.bound,
         )

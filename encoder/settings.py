@@ -66,6 +66,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         interval: frames from one anchor to the next; at most so many where ``anchors`` is
             "adaptive" and in a hierarchy.
         anchors: "fixed", or "adaptive": where the content asks for them.
+        segment: frames of a part that refers to no other at least (DDRA only): readers that know
+            nothing of the structure start at its first frame.
         crf: constant rate factor, in the encoder's own scale.
         preset: of the encoder, in its words.
         fastdecode: what is slow to decode is left out (H.264 only: CABAC, deblocking and weighted
@@ -87,6 +89,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     crf: float
     preset: str
     fastdecode: bool
+    segment: int = 250
     anchors: Anchors = "fixed"
     match_psnr: float | None = None
     match_ssim: float | None = None
@@ -166,6 +169,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         if not 2 <= self.interval <= LONGEST_INTERVAL:
             raise SettingsError(
                 f"interval: {self.interval} is not from 2 to {LONGEST_INTERVAL} frames"
+            )
+        if self.segment < self.interval:
+            raise SettingsError(
+                f"segment: {self.segment} frames do not hold an interval of {self.interval}"
             )
         if self.anchors == "adaptive" and self.structure != "ddra":
             raise SettingsError("anchors: only those of DDRA can follow the content")

@@ -9,14 +9,34 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 
-def evenly(count: int, interval: int) -> list[int]:
-    """Anchors at every ``interval``-th of ``count`` frames, and at the last one.
+def starts(count: int, segment: int) -> list[int]:
+    """The first frame of each segment, of ``count`` frames in segments of ``segment``."""
+    return list(range(0, count, segment))
 
-    The last interval may be shorter: an anchor closes it, so that it keeps the bound as well.
+
+def whole_segment(interval: int, least: int) -> int:
+    """Frames of a segment of at least ``least`` that holds intervals of one length only.
+
+    >>> whole_segment(16, 250)
+    257
     """
-    anchors = list(range(0, count, interval))
-    if anchors and anchors[-1] != count - 1:
-        anchors.append(count - 1)
+    return max(1, -(-(least - 1) // interval)) * interval + 1
+
+
+def evenly(count: int, interval: int, segment: int) -> list[int]:
+    """Anchors at every ``interval``-th frame of each segment, and at the last one.
+
+    The last interval of a segment may be shorter: an anchor closes it, so that it keeps the bound
+    as well, and that no frame refers to another segment.
+
+    >>> evenly(9, 3, 7)
+    [0, 3, 6, 7, 8]
+    """
+    anchors: list[int] = []
+    for start in starts(count, segment):
+        end = min(start + segment, count)
+        anchors += range(start, end - 1, interval)
+        anchors.append(end - 1)
     return anchors
 
 

@@ -21,6 +21,10 @@ from itertools import pairwise
 _HALVINGS = 8
 """Timescales that are tried, each twice as fine as the one before; room for decoding times."""
 
+_COARSEST = 10_000
+"""Lowest timescale that is used. Readers guess the frame rate from decoding times, which are right
+by one unit only where a picture is decoded early."""
+
 _FINEST = 2**31 - 1
 """Highest timescale of a media header (ISO/IEC 14496-12, 8.4.2), as FFmpeg reads it."""
 
@@ -30,8 +34,9 @@ class Timing:
     """Timestamps in units of 1 / ``timescale`` seconds.
 
     Attributes:
-        pts, durations: by frame.
+        pts: by frame.
         dts: by frame; ascends strictly in decode order and is never above ``pts``.
+        durations: by frame: until the next one is decoded; the last lasts until all is shown.
     """
 
     timescale: int
@@ -63,6 +68,8 @@ def timing(times: Sequence[Fraction], order: Sequence[int], last: Fraction) -> T
     coarsest = math.lcm(*(time.denominator for time in times))
     if coarsest > _FINEST:
         raise ValueError(f"MP4 has no timescale of 1/{coarsest} s, which its timestamps need")
+    while coarsest < _COARSEST:
+        coarsest *= 2
     scales = [coarsest << n for n in range(_HALVINGS) if coarsest << n <= _FINEST]
     found = [_in_scale(times, order, last, scale) for scale in scales]
     return next((one for one in found if _is_sought_rightly(one, order)), found[-1])
@@ -72,8 +79,13 @@ def _in_scale(
     times: Sequence[Fraction], order: Sequence[int], last: Fraction, timescale: int
 ) -> Timing:
     pts = [int(time * timescale) for time in times]
-    durations = [high - low for low, high in pairwise(pts)] + [max(1, round(last * timescale))]
-    return Timing(timescale, tuple(pts), tuple(_decoding_times(pts, order)), tuple(durations))
+    dts = _decoding_times(pts, order)
+    end = pts[-1] + max(1, round(last * timescale))
+    durations = [0] * len(pts)
+    for frame, following in pairwise(order):
+        durations[frame] = dts[following] - dts[frame]
+    durations[order[-1]] = end - dts[order[-1]]
+    return Timing(timescale, tuple(pts), tuple(dts), tuple(durations))
 
 
 def _decoding_times(pts: Sequence[int], order: Sequence[int]) -> list[int]:

@@ -12,14 +12,23 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from decoder.corpus import source_at
 from encoder import ddra, formats, hierarchical, spans
 from encoder.check import BoundMissed, Checked, checked
 from encoder.coding import Coding
-from encoder.errors import CheckFailed, SourceFailed, SourceUnsupported, TargetFailed
+from encoder.errors import (
+    CheckFailed,
+    EncodingFailed,
+    SourceFailed,
+    SourceUnsupported,
+    TargetFailed,
+)
 from encoder.footage import Footage, Look
 from encoder.quality import Quality, quality
+from encoder.search import OutOfReach
 from encoder.settings import Settings
 from encoder.timing import Timing, timing
+from encoder.wish import Wish
 from encoder.writing import Progress, write
 
 PARTIAL = ".framefs-partial"
@@ -100,7 +109,7 @@ def transcode(
     began = time.monotonic()
     with _partial(source, target) as path, Footage(source, stop) as footage:
         work = _Work(footage, path, settings, stop, progress)
-        made = work.made(settings.crf)
+        made = work.made()
         _check_source(footage)
         size = os.path.getsize(path)
         _put_in_place(source, path, target)
@@ -142,34 +151,65 @@ class _Work:
         self.notes: list[str] = []
         self._look = self._chosen_look(self._codings[0].encoder)
 
-    def made(self, crf: float) -> _Made:
-        """An encoding with this ``crf`` that passed its checks. Raises as `transcode`."""
+    def made(self) -> _Made:
+        """The encoding that the settings ask for, checked. Raises as `transcode`."""
+        crf = self._settings.crf
+        if self._settings.searches:
+            crf = self._sought()
         while True:
             coding = self._codings[0]
             try:
-                return self._attempt(coding, crf)
+                found = self._written(coding, crf)
             except BoundMissed:
                 if len(self._codings) == 1:
                     raise
                 self._codings.pop(0)
+                if self._settings.searches:
+                    crf = self._sought(crf)
+                continue
+            alike = quality(self._footage, found.source, found.index, self._stop)
+            return _Made(coding, crf, found, alike)
 
-    def _attempt(self, coding: Coding, crf: float) -> _Made:
+    def _sought(self, first: float | None = None) -> float:
+        """The crf that gives what is wished. Raises EncodingFailed if none does."""
+        wish = Wish.of(self._settings, self._footage, self._stop)
+        try:
+            return wish.crf(self._settings.crf if first is None else first, self._measured)
+        except OutOfReach as error:
+            raise EncodingFailed(f"{self._footage.path}: {wish.missed(error)}") from error
+
+    def _measured(self, crf: float) -> tuple[int, Quality]:
+        """Bytes and quality of an encoding with ``crf``, which is not checked."""
+        coding = self._codings[0]
+        self._write(coding, crf)
+        alike = quality(self._footage, source_at(self._path), None, self._stop)
+        return os.path.getsize(self._path), alike
+
+    def _written(self, coding: Coding, crf: float) -> Checked:
+        when = self._write(coding, crf)
+        return checked(self._path, coding, self._look, when, self._stop)
+
+    def _write(self, coding: Coding, crf: float) -> Timing:
         when = self._when(coding)
         write(
-            self._footage, self._path, coding, self._look, when, crf,
-            threads=self._settings.threads, stop=self._stop, progress=self._progress,
-        )  # fmt: skip
-        found = checked(self._path, coding, self._look, when, self._stop)
-        return _Made(
-            coding, crf, found, quality(self._footage, found.source, found.index, self._stop)
+            self._footage,
+            self._path,
+            coding,
+            self._look,
+            when,
+            crf,
+            threads=self._settings.threads,
+            stop=self._stop,
+            progress=self._progress,
         )
+        return when
 
     def _ways(self) -> Iterator[Coding]:
         count = len(self._footage)
         if self._settings.structure == "hierarchical":
             yield from hierarchical.codings(self._settings, count)
         else:
-            anchors = spans.evenly(count, self._settings.interval)
+            anchors = spans.evenly(count, self._settings.interval, ddra.segment_of(self._settings))
             yield ddra.coding(self._settings, anchors, count)
 
     def _chosen_look(self, encoder: str) -> Look:
@@ -188,13 +228,14 @@ class _Work:
 
 
 def _interval(coding: Coding) -> int | list[int]:
+    """One number where intervals are of one length but the last and those between segments."""
     found = spans.lengths(coding.anchors)
-    if not found:
+    heads = set(coding.starts)
+    inner = [n for n, head in zip(found, coding.anchors[1:], strict=True) if head not in heads]
+    usual = inner[:-1] or inner or found
+    if not usual:
         return 1
-    even = set(found[:-1])
-    if len(even) <= 1 and found[-1] <= found[0]:
-        return found[0]
-    return found
+    return usual[0] if len(set(usual)) == 1 and max(inner, default=1) <= usual[0] else found
 
 
 def _check_source(footage: Footage) -> None:

@@ -8,8 +8,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from typing import TypeAlias
 
 import av
+from av.codec.context import CodecContext
+from av.video.codeccontext import VideoCodecContext
 from av.video.frame import PictureType
 from av.video.stream import VideoStream
 
@@ -17,6 +20,8 @@ from encoder.coding import Coding
 from encoder.errors import EncodingFailed, Interrupted, TargetFailed
 from encoder.footage import Footage, Look
 from encoder.timing import Timing
+
+VideoPacket: TypeAlias = "av.Packet[VideoStream]"
 
 Progress = Callable[[int, int], None]
 """Is told of (frames encoded, frames in all)."""
@@ -47,23 +52,38 @@ def write(
     os.environ.setdefault("SVT_LOG", "1")  # errors; it says everything else on stderr too
     count = len(footage)
     with _told(footage.path, path), _output(path, when.timescale) as output:
-        stream = _stream(output, coding, look, footage.rate, crf, threads)
+        options = {**coding.options, "crf": f"{crf:g}"}
+        track = output.add_stream(coding.encoder, rate=footage.rate, options=options)
+        assert isinstance(track, VideoStream)
+        if look.display_matrix is not None:
+            track.set_display_matrix(look.display_matrix)
+        context = track.codec_context
+        _set_up(context, look, footage.rate, threads)
+        output.start_encoding()
+        starts, runs = frozenset(coding.starts), frozenset(coding.runs)
         muxed = 0
 
-        def mux(packets: list[av.Packet[VideoStream]]) -> None:
+        def mux(packets: list[VideoPacket]) -> None:
             nonlocal muxed
             for packet in packets:
-                _stamp(packet, coding.order, muxed, when)
+                frame = _numbered(packet, coding.order, muxed)
+                _stamp(packet, frame, when)
+                packet.is_keyframe = frame in starts
+                packet.stream = track
                 output.mux(packet)
                 muxed += 1
 
         for n, pixels in enumerate(footage.pixels()):
             if stop is not None and stop.is_set():
                 raise Interrupted(f"{footage.path}: not encoded, it was asked to stop")
-            mux(stream.encode(_prepared(pixels.native, n, look, coding.kinds[n], footage.rate)))
+            if n in runs and n:
+                mux(context.encode(None))
+                context = _anew(track.codec_context, coding.encoder, options)
+                _set_up(context, look, footage.rate, threads)
+            mux(context.encode(_prepared(pixels.native, n, look, coding.kinds[n], footage.rate)))
             if progress is not None:
                 progress(n + 1, count)
-        mux(stream.encode(None))
+        mux(context.encode(None))
         if muxed != count:
             raise EncodingFailed(f"{footage.path}: {muxed} packets came of {count} frames")
 
@@ -74,21 +94,9 @@ def _output(path: str, timescale: int) -> av.container.OutputContainer:
     return av.open(path, "w", format="mp4", options=options)
 
 
-def _stream(
-    output: av.container.OutputContainer,
-    coding: Coding,
-    look: Look,
-    rate: Fraction,
-    crf: float,
-    threads: int,
-) -> VideoStream:
-    stream = output.add_stream(
-        coding.encoder, rate=rate, options={**coding.options, "crf": f"{crf:g}"}
-    )
-    assert isinstance(stream, VideoStream)
-    context = stream.codec_context
+def _set_up(context: VideoCodecContext, look: Look, rate: Fraction, threads: int) -> None:
     context.width, context.height, context.pix_fmt = look.width, look.height, look.pixel_format
-    context.time_base = 1 / rate
+    context.time_base, context.framerate = 1 / rate, rate
     context.thread_count = threads
     context.color_range = look.range
     context.colorspace = look.matrix
@@ -96,9 +104,15 @@ def _stream(
     context.color_trc = look.transfer
     if look.sample_aspect_ratio:
         context.sample_aspect_ratio = look.sample_aspect_ratio
-    if look.display_matrix is not None:
-        stream.set_display_matrix(look.display_matrix)
-    return stream
+
+
+def _anew(first: VideoCodecContext, encoder: str, options: dict[str, str]) -> VideoCodecContext:
+    """Another encoder like ``first``: parameter sets are in the file once, for all of them."""
+    context = CodecContext.create(encoder, "w")
+    assert isinstance(context, VideoCodecContext)
+    context.options = options
+    context.flags = first.flags
+    return context
 
 
 def _prepared(frame: av.VideoFrame, n: int, look: Look, kind: int, rate: Fraction) -> av.VideoFrame:
@@ -111,15 +125,17 @@ def _prepared(frame: av.VideoFrame, n: int, look: Look, kind: int, rate: Fractio
     return frame
 
 
-def _stamp(
-    packet: av.Packet[VideoStream], order: tuple[int, ...], place: int, when: Timing
-) -> None:
-    expected = order[place] if place < len(order) else None
-    if packet.pts is None or packet.pts != expected:
+def _numbered(packet: VideoPacket, order: tuple[int, ...], place: int) -> int:
+    """The frame of the packet at ``place``. Raises EncodingFailed unless it is the promised one."""
+    promised = order[place] if place < len(order) else None
+    if packet.pts is None or packet.pts != promised:
         raise EncodingFailed(
-            f"packet {place} of the encoder is of frame {packet.pts}, not of {expected} as promised"
+            f"packet {place} of the encoder is of frame {packet.pts}, not of {promised} as promised"
         )
-    frame = expected
+    return promised
+
+
+def _stamp(packet: VideoPacket, frame: int, when: Timing) -> None:
     packet.time_base = Fraction(1, when.timescale)
     packet.pts, packet.dts = when.pts[frame], when.dts[frame]
     packet.duration = when.durations[frame]
