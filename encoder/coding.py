@@ -8,6 +8,9 @@ from dataclasses import dataclass
 LEFT, INTRA, BETWEEN = 0, 1, 3
 """Kinds of a frame, as numbers of AVPictureType: for the encoder to choose, I, B."""
 
+ENCODERS = {"h264": "libx264", "h265": "libx265", "av1": "libsvtav1"}
+"""FFmpeg's names of the encoders."""
+
 
 @dataclass(frozen=True, slots=True)
 class Coding:

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from encoder import spans
-from encoder.coding import BETWEEN, INTRA, Coding
+from encoder.coding import BETWEEN, ENCODERS, INTRA, Coding
 from encoder.errors import SettingsError
 from encoder.settings import Settings
 
@@ -32,9 +32,7 @@ LONGEST_STOCK = 17
 
 def segment_of(settings: Settings) -> int:
     """Frames of a segment."""
-    if settings.anchors == "fixed":
-        return spans.whole_segment(settings.interval, settings.segment)
-    return settings.segment
+    return spans.whole_segment(settings.interval, settings.segment)
 
 
 def coding(settings: Settings, anchors: Sequence[int], count: int) -> Coding:
@@ -55,7 +53,7 @@ def coding(settings: Settings, anchors: Sequence[int], count: int) -> Coding:
     fixed = set(anchors)
     return Coding(
         name=f"DDRA {settings.codec}",
-        encoder={"h264": "libx264", "h265": "libx265"}[settings.codec],
+        encoder=ENCODERS[settings.codec],
         options=_h264(settings) if settings.codec == "h264" else _h265(settings),
         kinds=tuple(INTRA if n in fixed else BETWEEN for n in range(count)),
         order=tuple(spans.decode_order(anchors, references)),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from encoder.coding import LEFT, Coding
+from encoder.coding import ENCODERS, LEFT, Coding
 from encoder.settings import Settings
 
 _LEAST_LEVELS, _MOST_LEVELS = 2, 4
@@ -22,7 +22,7 @@ def codings(settings: Settings, count: int) -> Iterator[Coding]:
     for period, levels in _ways(settings):
         yield Coding(
             name=f"hierarchy of {levels} levels, key frames {period} apart",
-            encoder="libsvtav1",
+            encoder=ENCODERS[settings.codec],
             options=_options(settings, period, levels),
             kinds=(LEFT,) * count,
             order=tuple(range(count)),

@@ -25,6 +25,10 @@ _COARSEST = 10_000
 """Lowest timescale that is used. Readers guess the frame rate from decoding times, which are right
 by one unit only where a picture is decoded early."""
 
+_SHARE = 4
+"""Of the shortest step between frames this part is left between decoding times where frames share a
+timestamp: FFmpeg takes much shorter ones for a fault."""
+
 _FINEST = 2**31 - 1
 """Highest timescale of a media header (ISO/IEC 14496-12, 8.4.2), as FFmpeg reads it."""
 
@@ -68,18 +72,26 @@ def timing(times: Sequence[Fraction], order: Sequence[int], last: Fraction) -> T
     coarsest = math.lcm(*(time.denominator for time in times))
     if coarsest > _FINEST:
         raise ValueError(f"MP4 has no timescale of 1/{coarsest} s, which its timestamps need")
+    if math.lcm(coarsest, last.denominator) <= _FINEST:
+        coarsest = math.lcm(coarsest, last.denominator)  # the end can be told as well
     while coarsest < _COARSEST:
         coarsest *= 2
-    scales = [coarsest << n for n in range(_HALVINGS) if coarsest << n <= _FINEST]
-    found = [_in_scale(times, order, last, scale) for scale in scales]
-    return next((one for one in found if _is_sought_rightly(one, order)), found[-1])
+    timescale = coarsest
+    while timescale <= _FINEST and timescale < coarsest << _HALVINGS:
+        found = _in_scale(times, order, last, timescale)
+        if _is_sought_rightly(found, order):
+            return found
+        timescale *= 2
+    steps = [other - one for one, other in pairwise(times) if other > one]
+    gap = max(1, int(min(steps, default=last) * coarsest) // _SHARE)
+    return _in_scale(times, order, last, coarsest, gap)
 
 
 def _in_scale(
-    times: Sequence[Fraction], order: Sequence[int], last: Fraction, timescale: int
+    times: Sequence[Fraction], order: Sequence[int], last: Fraction, timescale: int, gap: int = 1
 ) -> Timing:
     pts = [int(time * timescale) for time in times]
-    dts = _decoding_times(pts, order)
+    dts = _decoding_times(pts, order, gap)
     end = pts[-1] + max(1, round(last * timescale))
     durations = [0] * len(pts)
     for frame, following in pairwise(order):
@@ -88,13 +100,13 @@ def _in_scale(
     return Timing(timescale, tuple(pts), tuple(dts), tuple(durations))
 
 
-def _decoding_times(pts: Sequence[int], order: Sequence[int]) -> list[int]:
-    """The latest that ascend strictly and are never above ``pts``, by frame."""
+def _decoding_times(pts: Sequence[int], order: Sequence[int], gap: int) -> list[int]:
+    """The latest that ascend by ``gap`` at least and are never above ``pts``, by frame."""
     dts = list(pts)
     following = None
     for frame in reversed(order):
         if following is not None:
-            dts[frame] = min(pts[frame], following - 1)
+            dts[frame] = min(pts[frame], following - gap)
         following = dts[frame]
     return dts
 

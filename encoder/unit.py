@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from decoder.corpus import source_at
-from encoder import ddra, formats, hierarchical, spans
+from encoder import ddra, formats, hierarchical, spans, trial
 from encoder.check import BoundMissed, Checked, checked
-from encoder.coding import Coding
+from encoder.coding import ENCODERS, Coding
 from encoder.errors import (
     CheckFailed,
     EncodingFailed,
@@ -147,9 +147,9 @@ class _Work:
         self._settings = settings
         self._stop = stop
         self._progress = progress
-        self._codings = list(self._ways())
         self.notes: list[str] = []
-        self._look = self._chosen_look(self._codings[0].encoder)
+        self._look = self._chosen_look(ENCODERS[settings.codec])
+        self._codings = list(self._ways())
 
     def made(self) -> _Made:
         """The encoding that the settings ask for, checked. Raises as `transcode`."""
@@ -205,12 +205,15 @@ class _Work:
         return when
 
     def _ways(self) -> Iterator[Coding]:
-        count = len(self._footage)
-        if self._settings.structure == "hierarchical":
-            yield from hierarchical.codings(self._settings, count)
+        count, settings = len(self._footage), self._settings
+        if settings.structure == "hierarchical":
+            yield from hierarchical.codings(settings, count)
+        elif settings.anchors == "adaptive":
+            found = trial.followed(self._footage, self._look, settings, settings.crf, self._stop)
+            yield ddra.coding(settings, found, count)
         else:
-            anchors = spans.evenly(count, self._settings.interval, ddra.segment_of(self._settings))
-            yield ddra.coding(self._settings, anchors, count)
+            even = spans.evenly(count, settings.interval, ddra.segment_of(settings))
+            yield ddra.coding(settings, even, count)
 
     def _chosen_look(self, encoder: str) -> Look:
         look = self._footage.look

@@ -58,7 +58,7 @@ def write(
         if look.display_matrix is not None:
             track.set_display_matrix(look.display_matrix)
         context = track.codec_context
-        _set_up(context, look, footage.rate, threads)
+        set_up(context, look, footage.rate, threads)
         output.start_encoding()
         starts, runs = frozenset(coding.starts), frozenset(coding.runs)
         muxed = 0
@@ -79,8 +79,8 @@ def write(
             if n in runs and n:
                 mux(context.encode(None))
                 context = _anew(track.codec_context, coding.encoder, options)
-                _set_up(context, look, footage.rate, threads)
-            mux(context.encode(_prepared(pixels.native, n, look, coding.kinds[n], footage.rate)))
+                set_up(context, look, footage.rate, threads)
+            mux(context.encode(prepared(pixels.native, n, look, coding.kinds[n], footage.rate)))
             if progress is not None:
                 progress(n + 1, count)
         mux(context.encode(None))
@@ -94,7 +94,7 @@ def _output(path: str, timescale: int) -> av.container.OutputContainer:
     return av.open(path, "w", format="mp4", options=options)
 
 
-def _set_up(context: VideoCodecContext, look: Look, rate: Fraction, threads: int) -> None:
+def set_up(context: VideoCodecContext, look: Look, rate: Fraction, threads: int) -> None:
     context.width, context.height, context.pix_fmt = look.width, look.height, look.pixel_format
     context.time_base, context.framerate = 1 / rate, rate
     context.thread_count = threads
@@ -115,7 +115,7 @@ def _anew(first: VideoCodecContext, encoder: str, options: dict[str, str]) -> Vi
     return context
 
 
-def _prepared(frame: av.VideoFrame, n: int, look: Look, kind: int, rate: Fraction) -> av.VideoFrame:
+def prepared(frame: av.VideoFrame, n: int, look: Look, kind: int, rate: Fraction) -> av.VideoFrame:
     """``frame`` as the encoder is to see it: by number, since time is told to the muxer only."""
     name = frame.format.name
     if name != look.pixel_format and name != look.pixel_format.replace("yuv", "yuvj"):
