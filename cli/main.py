@@ -19,6 +19,7 @@ _VERBS = {
     "index": "cli.index",
     "inspect": "cli.inspect",
     "verify": "cli.verify",
+    "compare": "cli.compare",
     "list": "cli.list",
     "stats": "cli.stats",
     "doctor": "cli.doctor",

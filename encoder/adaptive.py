@@ -21,8 +21,8 @@ Costs = Mapping[int, NDArray[np.float64]]
 _CUT = 12.0
 """Levels by which the thumbnails of two frames differ on average at a cut, at least."""
 
-_CUT_FACTOR = 4.0
-"""And so many times as much as before and behind it."""
+_FAR, _NEAR = 4.0, 2.0
+"""And so many times as much as on the one side of it, and on the other, where more moves."""
 
 
 def halvings(interval: int) -> list[int]:
@@ -49,10 +49,19 @@ def anchors(
     found: set[int] = set()
     for low, high in pairwise(spans.evenly(count, interval, segment)):
         found |= {low, high, *_cheapest(low, high, interval, costs)[1]}
-    at_cuts = {frame for cut in cuts for frame in (cut - 1, cut)}
-    heads = spans.evenly(count, segment - 1, segment)
-    kept = [n for n in found if n in heads or not at_cuts & {n - 1, n + 1}]
-    return sorted({*kept, *at_cuts, *heads} & set(range(count)))
+    at_cuts = {frame for cut in cuts for frame in (cut - 1, cut) if 0 < cut < count}
+    needed = {*spans.evenly(count, segment - 1, segment), *at_cuts}
+    return _thinned(sorted(found | at_cuts), needed, interval)
+
+
+def _thinned(candidates: Sequence[int], needed: set[int], interval: int) -> list[int]:
+    """Without those beside a needed one, as far as the others are not too far apart then."""
+    kept: list[int] = []
+    for place, frame in enumerate(candidates):
+        beside = {frame - 1, frame + 1} & needed
+        if frame in needed or not beside or candidates[place + 1] - kept[-1] > interval:
+            kept.append(frame)
+    return kept
 
 
 def saving(count: int, interval: int, segment: int, costs: Costs, last: int) -> float:
@@ -92,5 +101,6 @@ def cuts(thumbnails: Sequence[NDArray[np.uint8]]) -> list[int]:
     change = np.abs(np.diff(stack, axis=0)).mean(axis=(1, 2))
     around = np.concatenate([[0.0], change, [0.0]])
     before, behind = around[:-2], around[2:]
-    found = (change >= _CUT) & (change >= _CUT_FACTOR * np.maximum(before, behind))
+    less, more = np.minimum(before, behind), np.maximum(before, behind)
+    found = (change >= _CUT) & (change >= _FAR * less) & (change >= _NEAR * more)
     return [int(n) + 1 for n in np.flatnonzero(found)]

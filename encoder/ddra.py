@@ -26,6 +26,10 @@ from encoder.coding import BETWEEN, ENCODERS, INTRA, Coding
 from encoder.errors import SettingsError
 from encoder.settings import Settings
 
+_LOOKAHEAD = {"h264": 16, "h265": 20}
+"""Frames that an encoder looks ahead at least; the limit is what is between two anchors. With the
+usual 40 of x264 files of still cameras grow by 9 to 23 % at the same PSNR."""
+
 LONGEST_STOCK = 17
 """Frames from anchor to anchor at most: the encoders' limit is 16 B pictures in a row."""
 
@@ -94,6 +98,7 @@ def _h265(settings: Settings) -> dict[str, str]:
 def _common(settings: Settings) -> dict[str, str]:
     return {
         "scenecut": "0",
+        "rc-lookahead": str(max(_LOOKAHEAD[settings.codec], settings.interval)),
         "open-gop": "1",
         "bframes": str(max(1, settings.interval - 1)),
         "b-adapt": "0",

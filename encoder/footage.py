@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from types import TracebackType
 
 import av
@@ -79,6 +80,8 @@ class Footage:
     Args:
         path: of the source.
         stop: ends the work, with Interrupted, when set.
+        retime: see `encoder.settings.Settings`.
+        most: only so many frames, from the first on.
 
     Attributes:
         path: as given.
@@ -95,9 +98,16 @@ class Footage:
         SourceUnsupported: its frames are of several sizes or formats.
     """
 
-    def __init__(self, path: str, stop: threading.Event | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        stop: threading.Event | None = None,
+        *,
+        retime: bool = False,
+        most: int | None = None,
+    ) -> None:
         self.path = path
-        self._stop = stop
+        self._retime = retime
         with _told():
             source = source_at(path)
             self.reader = FrameReader(source, stop=stop)
@@ -114,6 +124,9 @@ class Footage:
             )
         self.rate = self.reader.fps or _FALLBACK_RATE
         self.times, self.last = self._timestamps()
+        if most is not None and most < len(self.times):
+            self.last = max(1 / self.rate, self.times[most] - self.times[most - 1])
+            self.times = self.times[:most]
         with _told():
             first = self.reader.frame(0)
         self.look = look_of(first.native, Fraction(*index.facts.sample_aspect_ratio))
@@ -156,6 +169,17 @@ class Footage:
             )
             return [n * step for n in range(len(infos))], step
         times = [time for time in infos if time is not None]
+        backwards = next((n for n, (a, b) in enumerate(pairwise(times), 1) if b < a), None)
+        if backwards is not None:
+            what = f"frame {backwards} is shown at {float(times[backwards]):.6f} s, before frame "
+            what += f"{backwards - 1} at {float(times[backwards - 1]):.6f} s"
+            if not self._retime:
+                raise SourceUnsupported(
+                    f"{self.path}: {what}, which an MP4 file cannot hold; with the setting retime "
+                    f"its frames are shown at {float(self.rate):g} to a second"
+                )
+            self.notes.append(f"{what}: frames are {float(self.rate):g} to a second instead")
+            return [n * step for n in range(len(times))], step
         if times[0] < 0:
             self.notes.append(
                 f"MP4 has no times below 0: all are {-float(times[0]):g} s later than in the source"

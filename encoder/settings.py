@@ -78,6 +78,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             `LIKE_WITHIN` dB.
         target_size: bytes of the new file at most.
         keep_tracks: audio and data tracks are copied.
+        retime: frames of a source whose timestamps run backwards follow each other at its rate;
+            such a source is refused otherwise.
         threads: of the encoder; more of them encode otherwise.
     """
 
@@ -96,6 +98,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     like: str | None = None
     target_size: int | None = None
     keep_tracks: bool = False
+    retime: bool = False
     threads: int = 1
 
     def __post_init__(self) -> None:

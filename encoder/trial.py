@@ -63,14 +63,15 @@ def _cost(
     interval: int,
     crf: float,
 ) -> NDArray[np.float64]:
-    """Bytes by frame, and what its difference from the source is worth in bytes: float64 [count]."""
+    """Bytes by frame, and what its difference from the source is worth in bytes, [count]."""
     segment = ddra.segment_of(settings)
     quick = settings.replaced(interval=interval, preset=_PRESET, bound=3, segment=segment)
     even = spans.evenly(count, interval, segment)
     sizes, squared = _tried(frames, rate, look, ddra.coding(quick, even, count), crf)
     # One dB is a factor of 10 ** 0.1 in the squared difference, and this share of the bytes.
     worth = _PER_DECIBEL * 10 / np.log(10) * sizes.sum() / max(squared.sum(), 1e-9)
-    return sizes + worth * squared
+    cost: NDArray[np.float64] = sizes + worth * squared
+    return cost
 
 
 def _tried(

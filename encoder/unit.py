@@ -71,13 +71,22 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
-    """An encoding that passed its checks, and what it is like."""
+class Made:
+    """An encoding that passed its checks.
+
+    Attributes:
+        coding: how it was encoded.
+        crf: that was used.
+        checked: what it was found to be.
+        quality: how near it comes to its source.
+        notes: what could not be kept, in words.
+    """
 
     coding: Coding
     crf: float
     checked: Checked
     quality: Quality
+    notes: tuple[str, ...]
 
 
 def transcode(
@@ -107,9 +116,8 @@ def transcode(
         Interrupted: see ``stop``.
     """
     began = time.monotonic()
-    with _partial(source, target) as path, Footage(source, stop) as footage:
-        work = _Work(footage, path, settings, stop, progress)
-        made = work.made()
+    with _partial(source, target) as path, Footage(source, stop, retime=settings.retime) as footage:
+        made = encoded(footage, path, settings, stop, progress)
         _check_source(footage)
         size = os.path.getsize(path)
         _put_in_place(source, path, target)
@@ -127,8 +135,19 @@ def transcode(
         interval=_interval(made.coding),
         crf=made.crf,
         seconds=time.monotonic() - began,
-        notes=[*footage.notes, *work.notes],
+        notes=list(made.notes),
     )
+
+
+def encoded(
+    footage: Footage,
+    path: str,
+    settings: Settings,
+    stop: threading.Event | None = None,
+    progress: Progress | None = None,
+) -> Made:
+    """Encodes ``footage`` to ``path``, which may hold anything after an error. As `transcode`."""
+    return _Work(footage, path, settings, stop, progress).made()
 
 
 class _Work:
@@ -147,11 +166,11 @@ class _Work:
         self._settings = settings
         self._stop = stop
         self._progress = progress
-        self.notes: list[str] = []
+        self._notes: list[str] = []
         self._look = self._chosen_look(ENCODERS[settings.codec])
         self._codings = list(self._ways())
 
-    def made(self) -> _Made:
+    def made(self) -> Made:
         """The encoding that the settings ask for, checked. Raises as `transcode`."""
         crf = self._settings.crf
         if self._settings.searches:
@@ -168,7 +187,8 @@ class _Work:
                     crf = self._sought(crf)
                 continue
             alike = quality(self._footage, found.source, found.index, self._stop)
-            return _Made(coding, crf, found, alike)
+            notes = (*self._footage.notes, *self._notes)
+            return Made(coding, crf, found, alike, notes)
 
     def _sought(self, first: float | None = None) -> float:
         """The crf that gives what is wished. Raises EncodingFailed if none does."""
@@ -218,7 +238,7 @@ class _Work:
     def _chosen_look(self, encoder: str) -> Look:
         look = self._footage.look
         form, notes = formats.chosen(self._footage.path, look, encoder)
-        self.notes += notes
+        self._notes += notes
         return replace(formats.as_encoded(look, form), interlaced=False)
 
     def _when(self, coding: Coding) -> Timing:

@@ -95,6 +95,7 @@ def _output(path: str, timescale: int) -> av.container.OutputContainer:
 
 
 def set_up(context: VideoCodecContext, look: Look, rate: Fraction, threads: int) -> None:
+    """Tells an encoder what its frames are like; ``threads`` of its own."""
     context.width, context.height, context.pix_fmt = look.width, look.height, look.pixel_format
     context.time_base, context.framerate = 1 / rate, rate
     context.thread_count = threads

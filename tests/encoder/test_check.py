@@ -39,8 +39,8 @@ def promise(tmp_path_factory: pytest.TempPathFactory) -> Promise:
 
 
 def test_a_good_file_passes(promise: Promise) -> None:
-    path, *rest = promise
-    found = checked(str(path), *rest)
+    path, coding, look, when = promise
+    found = checked(str(path), coding, look, when)
     assert (found.worst, len(found.index.frames.hash)) == (3, 50)
 
 
@@ -134,8 +134,8 @@ def test_a_file_that_ffmpeg_warns_about(promise: Promise, tmp_path: Path) -> Non
 
 
 def test_a_file_that_ends_early(promise: Promise, tmp_path: Path) -> None:
-    path, *rest = promise
+    path, coding, look, when = promise
     short = tmp_path / "short.mp4"
     short.write_bytes(path.read_bytes()[:-400])
     with pytest.raises(CheckFailed, match="cannot be read"):
-        checked(str(short), *rest)
+        checked(str(short), coding, look, when)

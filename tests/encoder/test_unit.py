@@ -225,8 +225,12 @@ def test_what_is_no_video_and_where_nothing_can_be_written(clip: Path, tmp_path:
 
 def test_times_that_run_backwards_are_refused(tmp_path: Path) -> None:
     source = write_clip(tmp_path / "source.avi", frames=20, b_frames=2)
+    target = tmp_path / "new.mp4"
     with pytest.raises(SourceUnsupported, match="before frame"):
-        transcode(str(source), str(tmp_path / "new.mp4"), FAST)
+        transcode(str(source), str(target), FAST)
+    outcome = transcode(str(source), str(target), FAST.replaced(retime=True))
+    assert any("30 to a second" in note for note in outcome.notes)
+    assert look(target)["times"] == [Fraction(n, 30) for n in range(20)]
 
 
 def psnr(one: Path, other: Path) -> float:
