@@ -46,20 +46,23 @@ def anchors(
         costs: of trials; ``interval`` is among them.
         cuts: first frames of scenes.
     """
-    found: set[int] = set()
-    for low, high in pairwise(spans.evenly(count, interval, segment)):
-        found |= {low, high, *_cheapest(low, high, interval, costs)[1]}
+    even = spans.evenly(count, interval, segment)
+    found = set(even)
+    for low, high in pairwise(even):
+        found.update(_cheapest(low, high, interval, costs)[1])
     at_cuts = {frame for cut in cuts for frame in (cut - 1, cut) if 0 < cut < count}
-    needed = {*spans.evenly(count, segment - 1, segment), *at_cuts}
-    return _thinned(sorted(found | at_cuts), needed, interval)
+    heads = {*spans.evenly(count, segment - 1, segment)}
+    return _thinned(sorted(found | at_cuts), heads, at_cuts, interval)
 
 
-def _thinned(candidates: Sequence[int], needed: set[int], interval: int) -> list[int]:
-    """Without those beside a needed one, as far as the others are not too far apart then."""
+def _thinned(
+    candidates: Sequence[int], heads: set[int], at_cuts: set[int], interval: int
+) -> list[int]:
+    """Without those beside one at a cut, as far as the others are not too far apart then."""
     kept: list[int] = []
     for place, frame in enumerate(candidates):
-        beside = {frame - 1, frame + 1} & needed
-        if frame in needed or not beside or candidates[place + 1] - kept[-1] > interval:
+        beside = frame not in heads | at_cuts and {frame - 1, frame + 1} & at_cuts
+        if not beside or candidates[place + 1] - kept[-1] > interval:
             kept.append(frame)
     return kept
 
