@@ -89,6 +89,7 @@ class Footage:
         size: bytes of the source.
         look: of the first frame.
         times: seconds at which each frame is shown, from 0 on.
+        later: seconds by which that is later than in the source.
         last: seconds for which the last frame is shown.
         rate: frames per second on average.
         notes: what could not be kept as it was, in words.
@@ -114,6 +115,7 @@ class Footage:
         self.fingerprint = f"{source.fingerprint.size}-{source.fingerprint.mtime_ns}"
         self.size = source.fingerprint.size
         self.notes: list[str] = []
+        self.later = Fraction(0)
         index = self.reader.index
         if len(index.geometries) > 1:
             kinds = ", ".join(f"{g.width}x{g.height} {g.pixel_format}" for g in index.geometries)
@@ -184,7 +186,8 @@ class Footage:
             self.notes.append(
                 f"MP4 has no times below 0: all are {-float(times[0]):g} s later than in the source"
             )
-            times = [time - times[0] for time in times]
+            self.later = -times[0]
+            times = [time + self.later for time in times]
         last = step
         if len(times) > 1 and times[-1] > times[-2]:
             last = min(step, times[-1] - times[-2]) if self.reader.fps else times[-1] - times[-2]

@@ -167,6 +167,7 @@ class _Work:
         self._stop = stop
         self._progress = progress
         self._notes: list[str] = []
+        self._left_out: list[str] = []
         self._look = self._chosen_look(ENCODERS[settings.codec])
         self._codings = list(self._ways())
 
@@ -187,7 +188,7 @@ class _Work:
                     crf = self._sought(crf)
                 continue
             alike = quality(self._footage, found.source, found.index, self._stop)
-            notes = (*self._footage.notes, *self._notes)
+            notes = (*self._footage.notes, *self._notes, *self._left_out)
             return Made(coding, crf, found, alike, notes)
 
     def _sought(self, first: float | None = None) -> float:
@@ -211,7 +212,7 @@ class _Work:
 
     def _write(self, coding: Coding, crf: float) -> Timing:
         when = self._when(coding)
-        write(
+        self._left_out = write(
             self._footage,
             self._path,
             coding,
@@ -219,6 +220,7 @@ class _Work:
             when,
             crf,
             threads=self._settings.threads,
+            tracks=self._settings.keep_tracks,
             stop=self._stop,
             progress=self._progress,
         )

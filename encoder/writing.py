@@ -6,7 +6,7 @@ import errno
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -20,6 +20,7 @@ from encoder.coding import Coding
 from encoder.errors import EncodingFailed, Interrupted, TargetFailed
 from encoder.footage import Footage, Look
 from encoder.timing import Timing
+from encoder.tracks import Tracks
 
 VideoPacket: TypeAlias = "av.Packet[VideoStream]"
 
@@ -36,13 +37,18 @@ def write(
     crf: float,
     *,
     threads: int = 1,
+    tracks: bool = False,
     stop: threading.Event | None = None,
     progress: Progress | None = None,
-) -> None:
+) -> list[str]:
     """Encodes all frames of ``footage`` to ``path``.
 
     Args:
         look: of the frames in the new file; those of another format are converted.
+        tracks: copy what is beside the pictures.
+
+    Returns:
+        Which of the tracks are left out, in words.
 
     Raises:
         EncodingFailed: the encoder refuses, or its packets come in another order than promised.
@@ -51,7 +57,11 @@ def write(
     """
     os.environ.setdefault("SVT_LOG", "1")  # errors; it says everything else on stderr too
     count = len(footage)
-    with _told(footage.path, path), _output(path, when.timescale) as output:
+    with (
+        _told(footage.path, path),
+        ExitStack() as beside,
+        _output(path, when.timescale) as output,
+    ):
         options = {**coding.options, "crf": f"{crf:g}"}
         track = output.add_stream(coding.encoder, rate=footage.rate, options=options)
         assert isinstance(track, VideoStream)
@@ -59,6 +69,9 @@ def write(
             track.set_display_matrix(look.display_matrix)
         context = track.codec_context
         set_up(context, look, footage.rate, threads)
+        others = (
+            beside.enter_context(Tracks(footage.path, output, footage.later)) if tracks else None
+        )
         output.start_encoding()
         starts, runs = frozenset(coding.starts), frozenset(coding.runs)
         muxed = 0
@@ -70,6 +83,8 @@ def write(
                 _stamp(packet, frame, when)
                 packet.is_keyframe = frame in starts
                 packet.stream = track
+                if others is not None:
+                    others.copy(Fraction(when.dts[frame], when.timescale))
                 output.mux(packet)
                 muxed += 1
 
@@ -86,6 +101,10 @@ def write(
         mux(context.encode(None))
         if muxed != count:
             raise EncodingFailed(f"{footage.path}: {muxed} packets came of {count} frames")
+        if others is None:
+            return []
+        others.copy()
+        return others.notes
 
 
 def _output(path: str, timescale: int) -> av.container.OutputContainer:

@@ -133,6 +133,37 @@ def test_frames_are_those_that_the_source_shows(tmp_path: Path, profile: str) ->
         )
 
 
+@pytest.mark.parametrize("profile", PROFILES)
+def test_sound_is_kept_where_it_is_wished(tmp_path: Path, profile: str) -> None:
+    source, target = tmp_path / "source.mkv", tmp_path / "new.mp4"
+    with av.open(str(source), "w") as output:
+        video = output.add_stream("libx264", rate=30)
+        audio = output.add_stream("aac", rate=48000)
+        assert isinstance(video, VideoStream)
+        video.width, video.height, video.pix_fmt = 128, 96, "yuv420p"
+        for n in range(40):
+            output.mux(video.encode(to_frame(picture(n), "yuv420p")))
+            sound = av.AudioFrame.from_ndarray(
+                np.full((2, 1600), 0.01 * n, np.float32), format="fltp", layout="stereo"
+            )
+            sound.rate = 48000
+            output.mux(audio.encode(sound))
+        output.mux(video.encode(None))
+        output.mux(audio.encode(None))
+
+    def sounds(path: Path) -> list[tuple[float, bytes]]:
+        with av.open(str(path)) as container:
+            return [(round(float((p.pts or 0) * p.time_base), 3), bytes(p))
+                    for p in container.demux(audio=0) if p.size]  # fmt: skip
+
+    outcome = transcode(str(source), str(target), Settings.of_profile(profile, keep_tracks=True))
+    assert outcome.notes == []
+    assert sounds(target) == sounds(source)
+    transcode(str(source), str(target), Settings.of_profile(profile))
+    with av.open(str(target)) as container:
+        assert [stream.type for stream in container.streams] == ["video"]
+
+
 def test_the_same_source_and_settings_give_the_same_file(clip: Path, tmp_path: Path) -> None:
     for name in ("one.mp4", "two.mp4"):
         transcode(str(clip), str(tmp_path / name), FAST)
