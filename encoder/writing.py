@@ -69,9 +69,9 @@ def write(
             track.set_display_matrix(look.display_matrix)
         context = track.codec_context
         set_up(context, look, footage.rate, threads)
-        others = (
-            beside.enter_context(Tracks(footage.path, output, footage.later)) if tracks else None
-        )
+        others = Tracks(footage.path, output, footage.later) if tracks else None
+        if others is not None:
+            beside.enter_context(others)
         output.start_encoding()
         starts, runs = frozenset(coding.starts), frozenset(coding.runs)
         muxed = 0

@@ -12,6 +12,8 @@ most=64 # B pictures in a row
 target=${XDG_DATA_HOME:-$HOME/.local/share}/framefs/encoders
 work=$(mktemp -d "${TMPDIR:-/tmp}/framefs-encoders.XXXXXX")
 trap 'rm -rf "$work"' EXIT
+log=$work/log
+quietly() { "$@" >"$log" 2>&1 || { tail -n 20 "$log" >&2; exit 1; }; }
 
 say() { printf 'encoders: %s\n' "$*" >&2; }
 die() {
@@ -64,9 +66,9 @@ raise x264 X264_BFRAME_MAX $most
 raise x264 PREALLOC_BUF_SIZE 1024 # pointers kept for one allocation: there are more with more pictures
 (
     cd x264
-    ./configure --disable-opencl --disable-avs --disable-swscale --disable-lavf --disable-ffms \
-        --disable-gpac --disable-lsmash --bit-depth=all --chroma-format=all >/dev/null
-    make -j"${JOBS:-2}" x264 >/dev/null
+    quietly ./configure --disable-opencl --disable-avs --disable-swscale --disable-lavf --disable-ffms \
+        --disable-gpac --disable-lsmash --bit-depth=all --chroma-format=all
+    quietly make -j"${JOBS:-2}" x264
 )
 
 say "building x265"
@@ -74,9 +76,9 @@ raise x265 X265_BFRAME_MAX $most
 for bits in 8 10; do
     high=OFF
     [ $bits = 8 ] || high=ON
-    cmake -S x265/source -B "build$bits" -DCMAKE_BUILD_TYPE=Release -DENABLE_SHARED=OFF \
-        -DHIGH_BIT_DEPTH=$high -DENABLE_LIBNUMA=OFF -DCMAKE_POLICY_VERSION_MINIMUM=3.5 >/dev/null
-    make -C "build$bits" -j"${JOBS:-2}" cli >/dev/null
+    quietly cmake -S x265/source -B "build$bits" -DCMAKE_BUILD_TYPE=Release -DENABLE_SHARED=OFF \
+        -DHIGH_BIT_DEPTH=$high -DENABLE_LIBNUMA=OFF -DCMAKE_POLICY_VERSION_MINIMUM=3.5
+    quietly make -C "build$bits" -j"${JOBS:-2}" cli
 done
 
 mkdir -p "$target"
