@@ -27,6 +27,7 @@ class Coding:
             are marked as sync samples in the file.
         runs: frames with which an encoder begins anew.
         references: frames between anchors that others may read; None where that is not told.
+        external: it takes a program that reaches further than FFmpeg's libraries do.
         bound: pictures in the closure of any frame at most.
     """
 
@@ -40,3 +41,4 @@ class Coding:
     runs: tuple[int, ...]
     references: tuple[int, ...] | None
     bound: int
+    external: bool = False

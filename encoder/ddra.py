@@ -23,7 +23,6 @@ from collections.abc import Sequence
 
 from encoder import spans
 from encoder.coding import BETWEEN, ENCODERS, INTRA, Coding
-from encoder.errors import SettingsError
 from encoder.settings import Settings
 
 _LOOKAHEAD = {"h264": 16, "h265": 20}
@@ -31,7 +30,7 @@ _LOOKAHEAD = {"h264": 16, "h265": 20}
 usual 40 of x264 files of still cameras grow by 9 to 23 % at the same PSNR."""
 
 LONGEST_STOCK = 17
-"""Frames from anchor to anchor at most: the encoders' limit is 16 B pictures in a row."""
+"""Frames from anchor to anchor at most with FFmpeg's libraries: 16 B pictures in a row."""
 
 
 def segment_of(settings: Settings) -> int:
@@ -40,16 +39,8 @@ def segment_of(settings: Settings) -> int:
 
 
 def coding(settings: Settings, anchors: Sequence[int], count: int) -> Coding:
-    """How ``count`` frames are encoded with these ``anchors``, which close every segment.
-
-    Raises:
-        SettingsError: the encoders here do not reach from one anchor to the next.
-    """
+    """How ``count`` frames are encoded with these ``anchors``, which close every segment."""
     longest = max(spans.lengths(anchors), default=1)
-    if longest > LONGEST_STOCK:
-        raise SettingsError(
-            f"interval: the encoders here take at most {LONGEST_STOCK} frames, not {longest}"
-        )
     heads = tuple(spans.starts(count, segment_of(settings)))
     references: tuple[int, ...] = ()
     if settings.bound > 3:
@@ -66,6 +57,7 @@ def coding(settings: Settings, anchors: Sequence[int], count: int) -> Coding:
         runs=heads,
         references=references,
         bound=settings.bound,
+        external=longest > LONGEST_STOCK,
     )
 
 

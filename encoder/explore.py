@@ -114,10 +114,12 @@ class Exploration:
 
 def candidates() -> list[Settings]:
     """What is tried unless told otherwise."""
-    made = [Settings.of_profile("fast", interval=interval) for interval in (4, 8, 16)]
+    made = [
+        Settings.of_profile("fast", interval=interval, anchors="fixed") for interval in (4, 8, 16)
+    ]
     made += [
-        Settings.of_profile("fast", anchors="adaptive"),
-        Settings.of_profile("fast", bound=4),
+        Settings.of_profile("fast"),
+        Settings.of_profile("fast", bound=4, anchors="fixed"),
         *(Settings.of_profile("compact", interval=interval) for interval in (4, 16)),
         *(
             Settings.of_profile("small", interval=interval, bound=interval)

@@ -21,6 +21,9 @@ LIKE_WITHIN = 0.18
 
 LONGEST_INTERVAL = 64
 
+_LONGEST_ADAPTIVE = 17
+"""What FFmpeg's libraries reach, which make the trials."""
+
 _CRF = {"h264": 51.0, "h265": 51.0, "av1": 63.0}
 """Highest crf of each encoder."""
 
@@ -39,7 +42,7 @@ _LEAST_HIERARCHICAL_BOUND = 2
 _OF_PROFILE: Mapping[str, Mapping[str, Any]] = {
     "fast": {
         "structure": "ddra", "codec": "h264", "bound": 3, "interval": 16, "crf": 18.0,
-        "preset": "medium", "fastdecode": True,
+        "preset": "medium", "fastdecode": True, "anchors": "adaptive",
     },
     "compact": {
         "structure": "ddra", "codec": "h265", "bound": 3, "interval": 16, "crf": 22.0,
@@ -111,6 +114,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def of_profile(cls, profile: str, **overrides: Any) -> Settings:
         """The settings of ``profile`` ("fast", "compact", "small") with some of them replaced.
 
+        Anchors stay even where an override leaves them no choice, unless it asks for another.
+
         Raises:
             SettingsError: they contradict each other, or there is no such profile or setting.
         """
@@ -119,7 +124,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         unknown = sorted(set(overrides) - set(cls.__struct_fields__))
         if unknown:
             raise SettingsError(f"there is no setting {unknown[0]!r}")
-        return cls.of_data({"profile": profile, **_OF_PROFILE[profile], **overrides})
+        data = {"profile": profile, **_OF_PROFILE[profile]}
+        interval = overrides.get("interval")
+        if "structure" in overrides or (isinstance(interval, int) and interval > _LONGEST_ADAPTIVE):
+            data["anchors"] = "fixed"
+        return cls.of_data({**data, **overrides})
 
     @classmethod
     def of_data(cls, data: object) -> Settings:
@@ -179,6 +188,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             )
         if self.anchors == "adaptive" and self.structure != "ddra":
             raise SettingsError("anchors: only those of DDRA can follow the content")
+        if self.anchors == "adaptive" and self.interval > _LONGEST_ADAPTIVE:
+            raise SettingsError(
+                f"anchors: those that follow the content are at most {_LONGEST_ADAPTIVE} apart"
+            )
         if self.fastdecode and self.codec != "h264":
             raise SettingsError(f"fastdecode: {self.codec} has no such setting, only h264")
         if self.preset not in _PRESETS[self.codec]:

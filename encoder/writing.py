@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
+from itertools import pairwise
 from typing import TypeAlias
 
 import av
@@ -18,6 +19,7 @@ from av.video.stream import VideoStream
 
 from encoder.coding import Coding
 from encoder.errors import EncodingFailed, Interrupted, TargetFailed
+from encoder.external import External
 from encoder.footage import Footage, Look
 from encoder.timing import Timing
 from encoder.tracks import Tracks
@@ -63,17 +65,16 @@ def write(
         _output(path, when.timescale) as output,
     ):
         options = {**coding.options, "crf": f"{crf:g}"}
-        track = output.add_stream(coding.encoder, rate=footage.rate, options=options)
-        assert isinstance(track, VideoStream)
-        if look.display_matrix is not None:
-            track.set_display_matrix(look.display_matrix)
-        context = track.codec_context
-        set_up(context, look, footage.rate, threads)
+        track = _track(output, coding, options, look, footage.rate, threads)
         others = Tracks(footage.path, output, footage.later) if tracks else None
         if others is not None:
             beside.enter_context(others)
         output.start_encoding()
-        starts, runs = frozenset(coding.starts), frozenset(coding.runs)
+        bounds = [*coding.runs, count]
+        ends = dict(pairwise(bounds))
+        encoder = _encoder(track, coding, options, look, footage.rate, threads, 0, ends[0])
+        beside.callback(lambda: encoder.close())
+        starts = frozenset(coding.starts)
         muxed = 0
 
         def mux(packets: list[VideoPacket]) -> None:
@@ -91,14 +92,14 @@ def write(
         for n, pixels in enumerate(footage.pixels()):
             if stop is not None and stop.is_set():
                 raise Interrupted(f"{footage.path}: not encoded, it was asked to stop")
-            if n in runs and n:
-                mux(context.encode(None))
-                context = _anew(track.codec_context, coding.encoder, options)
-                set_up(context, look, footage.rate, threads)
-            mux(context.encode(prepared(pixels.native, n, look, coding.kinds[n], footage.rate)))
+            if n in ends and n:
+                mux(encoder.encode(None))
+                encoder.close()
+                encoder = _encoder(track, coding, options, look, footage.rate, threads, n, ends[n])
+            mux(encoder.encode(prepared(pixels.native, n, look, coding.kinds[n], footage.rate)))
             if progress is not None:
                 progress(n + 1, count)
-        mux(context.encode(None))
+        mux(encoder.encode(None))
         if muxed != count:
             raise EncodingFailed(f"{footage.path}: {muxed} packets came of {count} frames")
         if others is None:
@@ -126,13 +127,64 @@ def set_up(context: VideoCodecContext, look: Look, rate: Fraction, threads: int)
         context.sample_aspect_ratio = look.sample_aspect_ratio
 
 
-def _anew(first: VideoCodecContext, encoder: str, options: dict[str, str]) -> VideoCodecContext:
-    """Another encoder like ``first``: parameter sets are in the file once, for all of them."""
-    context = CodecContext.create(encoder, "w")
+class _Library:
+    """An encoder of FFmpeg's."""
+
+    def __init__(self, context: VideoCodecContext) -> None:
+        self._context = context
+
+    def encode(self, frame: av.VideoFrame | None) -> list[VideoPacket]:
+        """Packets that come when ``frame`` (None: the end) goes in."""
+        return self._context.encode(frame)
+
+    def close(self) -> None:
+        """Nothing is left to be done."""
+
+
+def _track(
+    output: av.container.OutputContainer,
+    coding: Coding,
+    options: dict[str, str],
+    look: Look,
+    rate: Fraction,
+    threads: int,
+) -> VideoStream:
+    if coding.external:
+        track = output.add_mux_stream(
+            coding.encoder, rate=rate, width=look.width, height=look.height
+        )
+        assert isinstance(track, VideoStream)
+    else:
+        track = output.add_stream(coding.encoder, rate=rate, options=options)
+        assert isinstance(track, VideoStream)
+        set_up(track.codec_context, look, rate, threads)
+    if look.display_matrix is not None:
+        track.set_display_matrix(look.display_matrix)
+    return track
+
+
+def _encoder(
+    track: VideoStream,
+    coding: Coding,
+    options: dict[str, str],
+    look: Look,
+    rate: Fraction,
+    threads: int,
+    first: int,
+    end: int,
+) -> _Library | External:
+    """What encodes frames ``first`` to ``end`` - 1. Parameter sets are in the file once for all."""
+    if coding.external:
+        kinds, order = coding.kinds[first:end], coding.order[first:end]
+        return External(coding.encoder, options, look, rate, kinds, order)
+    if first == 0:
+        return _Library(track.codec_context)
+    context = CodecContext.create(coding.encoder, "w")
     assert isinstance(context, VideoCodecContext)
     context.options = options
-    context.flags = first.flags
-    return context
+    context.flags = track.codec_context.flags
+    set_up(context, look, rate, threads)
+    return _Library(context)
 
 
 def prepared(frame: av.VideoFrame, n: int, look: Look, kind: int, rate: Fraction) -> av.VideoFrame:

@@ -22,7 +22,7 @@ from tests.clips import write_clip
 
 Promise = tuple[Path, Coding, Look, Timing]
 
-SETTINGS = Settings.of_profile("fast", interval=8, segment=24)
+SETTINGS = Settings.of_profile("fast", interval=8, segment=24, anchors="fixed")
 
 
 @pytest.fixture(scope="module")

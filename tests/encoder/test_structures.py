@@ -38,7 +38,9 @@ def test_ddra_has_anchors_and_b_pictures_that_nobody_reads(
     clip: Path, tmp_path: Path, profile: str, interval: int
 ) -> None:
     target = tmp_path / "new.mp4"
-    settings = Settings.of_profile(profile, interval=interval, segment=3 * interval)
+    settings = Settings.of_profile(
+        profile, interval=interval, segment=3 * interval, anchors="fixed"
+    )
     outcome = transcode(str(clip), str(target), settings)
     text, sizes = spelled(target)
     segment = "I" + ("b" * (interval - 1) + "I") * 3  # rounded up to whole intervals
@@ -57,7 +59,9 @@ def test_with_bound_4_one_b_picture_of_an_interval_is_read(
 ) -> None:
     target = tmp_path / "new.mp4"
     outcome = transcode(
-        str(clip), str(target), Settings.of_profile(profile, interval=interval, bound=4)
+        str(clip),
+        str(target),
+        Settings.of_profile(profile, interval=interval, bound=4, anchors="fixed"),
     )
     text, sizes = spelled(target)
     assert outcome.bound == max(sizes) == 4
@@ -90,7 +94,11 @@ def test_a_reader_that_seeks_by_time_finds_every_frame(
 ) -> None:
     """It goes to the sync sample before a time and shows what comes then: no anchor misleads it."""
     target = tmp_path / "new.mp4"
-    transcode(str(clip), str(target), Settings.of_profile(profile, interval=8, segment=24))
+    transcode(
+        str(clip),
+        str(target),
+        Settings.of_profile(profile, interval=8, segment=24, anchors="fixed"),
+    )
     with av.open(str(target)) as container:
         stream = container.streams.video[0]
         times = [frame.pts for frame in container.decode(stream)]
@@ -109,7 +117,11 @@ def test_sync_samples_are_numbered_as_their_frames_are(
 ) -> None:
     """Decord counts them among packets and takes that for the number of the frame."""
     target = tmp_path / "new.mp4"
-    transcode(str(clip), str(target), Settings.of_profile(profile, interval=8, segment=24))
+    transcode(
+        str(clip),
+        str(target),
+        Settings.of_profile(profile, interval=8, segment=24, anchors="fixed"),
+    )
     with av.open(str(target)) as container:
         packets = [packet for packet in container.demux(video=0) if packet.size]
     keys = [n for n, packet in enumerate(packets) if packet.is_keyframe]

@@ -28,7 +28,7 @@ from encoder.settings import PROFILES, Settings
 from encoder.unit import PARTIAL, transcode
 from tests.clips import picture, read_barcode, to_frame, write_clip
 
-FAST = Settings.of_profile("fast")
+FAST = Settings.of_profile("fast", anchors="fixed")
 
 
 def write(

@@ -20,8 +20,12 @@ def found(path: Path) -> Scheme | None:
 @pytest.mark.parametrize(
     ("profile", "overrides", "expected"),
     [
-        ("fast", {}, Scheme("DDRA", 16, True, 3)),
-        ("fast", {"interval": 8, "segment": 24, "bound": 4}, Scheme("DDRA", 8, True, 4)),
+        ("fast", {"anchors": "fixed"}, Scheme("DDRA", 16, True, 3)),
+        (
+            "fast",
+            {"interval": 8, "segment": 24, "bound": 4, "anchors": "fixed"},
+            Scheme("DDRA", 8, True, 4),
+        ),
         ("compact", {"interval": 5, "segment": 20}, Scheme("DDRA", 5, True, 3)),
         ("small", {"interval": 16}, Scheme("hierarchy", 16, True, 8)),
     ],
