@@ -15,6 +15,7 @@ from decoder.corpus import source_at
 from decoder.errors import DecoderError, SourceUnreadable, Stopped
 from decoder.pixels import Pixels, display_matrix
 from decoder.reader import FrameReader
+from encoder import siting
 from encoder.errors import EncoderError, Interrupted, SourceFailed, SourceUnsupported
 
 _FALLBACK_RATE = Fraction(25)
@@ -88,6 +89,7 @@ class Footage:
         fingerprint: of the version that is read, "size-mtime_ns".
         size: bytes of the source.
         look: of the first frame.
+        sited: whether the source says where chroma lies and that matters; see `encoder.siting`.
         times: seconds at which each frame is shown, from 0 on.
         later: seconds by which that is later than in the source.
         last: seconds for which the last frame is shown.
@@ -132,6 +134,7 @@ class Footage:
         with _told():
             first = self.reader.frame(0)
         self.look = look_of(first.native, Fraction(*index.facts.sample_aspect_ratio))
+        self.sited = siting.is_told(first.native)
         if self.look.interlaced:
             self.notes.append("fields are encoded as the two halves of progressive pictures")
 

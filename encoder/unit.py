@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from decoder.corpus import source_at
-from encoder import ddra, formats, hierarchical, spans, trial
+from decoder.reader import FrameReader
+from encoder import ddra, formats, hierarchical, siting, spans, trial
 from encoder.check import BoundMissed, Checked, checked
 from encoder.coding import ENCODERS, Coding
 from encoder.errors import (
@@ -132,7 +133,7 @@ def transcode(
         ssim=made.quality.mean_ssim,
         bound=made.checked.worst,
         mean_closure=made.checked.mean,
-        interval=_interval(made.coding),
+        interval=_interval(made.coding, settings),
         crf=made.crf,
         seconds=time.monotonic() - began,
         notes=list(made.notes),
@@ -169,7 +170,7 @@ class _Work:
         self._notes: list[str] = []
         self._left_out: list[str] = []
         self._look = self._chosen_look(ENCODERS[settings.codec])
-        self._codings = list(self._ways())
+        self._codings = [self._sited(coding) for coding in self._ways()]
 
     def made(self) -> Made:
         """The encoding that the settings ask for, checked. Raises as `transcode`."""
@@ -188,7 +189,7 @@ class _Work:
                     crf = self._sought(crf)
                 continue
             alike = quality(self._footage, found.source, found.index, self._stop)
-            notes = (*self._footage.notes, *self._notes, *self._left_out)
+            notes = (*self._footage.notes, *self._notes, *self._left_out, *self._siting(found))
             return Made(coding, crf, found, alike, notes)
 
     def _sought(self, first: float | None = None) -> float:
@@ -237,6 +238,24 @@ class _Work:
             even = spans.evenly(count, settings.interval, ddra.segment_of(settings))
             yield ddra.coding(settings, even, count)
 
+    def _sited(self, coding: Coding) -> Coding:
+        # The decoders of H.264 and H.265 say so by themselves.
+        if not self._footage.sited or self._settings.codec != "av1":
+            return coding
+        return replace(coding, options={**coding.options, "chroma_sample_location": "left"})
+
+    def _siting(self, found: Checked) -> Iterator[str]:
+        """Whether RGB is made otherwise of the same samples, in words."""
+        source = next(self._footage.pixels()).native
+        with FrameReader(found.source, index=found.index) as reader:
+            new = reader.frame(0).native
+        alike = source.format.name == new.format.name and source.interlaced_frame is False
+        if alike and not siting.is_alike(source, new):
+            yield (
+                f"{found.index.facts.codec} says otherwise than the source where chroma lies: RGB "
+                "is made of it a little differently"
+            )
+
     def _chosen_look(self, encoder: str) -> Look:
         look = self._footage.look
         form, notes = formats.chosen(self._footage.path, look, encoder)
@@ -252,14 +271,14 @@ class _Work:
             ) from error
 
 
-def _interval(coding: Coding) -> int | list[int]:
+def _interval(coding: Coding, settings: Settings) -> int | list[int]:
     """One number where intervals are of one length but the last and those between segments."""
     found = spans.lengths(coding.anchors)
     heads = set(coding.starts)
     inner = [n for n, head in zip(found, coding.anchors[1:], strict=True) if head not in heads]
     usual = inner[:-1] or inner or found
-    if not usual:
-        return 1
+    if not usual:  # a single anchor
+        return settings.interval
     return usual[0] if len(set(usual)) == 1 and max(inner, default=1) <= usual[0] else found
 
 

@@ -103,6 +103,26 @@ def test_a_source_keeps_its_look_and_its_times(tmp_path: Path, profile: str, kin
     assert outcome.bytes_out == target.stat().st_size
 
 
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("codec", ["libx264", "libx265"])
+def test_rgb_is_made_of_ten_bits_as_before(tmp_path: Path, profile: str, codec: str) -> None:
+    """With more than 8 bits it depends on where chroma is said to lie."""
+    source = write(tmp_path / "source.mp4", codec=codec, pix_fmt="yuv420p10le")
+    target = tmp_path / "new.mp4"
+    outcome = transcode(str(source), str(target), Settings.of_profile(profile, crf=4.0))
+    assert outcome.notes == []
+    assert outcome.psnr > 42 or profile == "small"  # SVT-AV1 has it no better on such clips
+
+
+def test_rgb_that_is_made_otherwise_is_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unit._Work, "_sited", lambda _, coding: coding)
+    source = write(tmp_path / "source.mp4", codec="libx265", pix_fmt="yuv420p10le")
+    outcome = transcode(str(source), str(tmp_path / "new.mp4"), Settings.of_profile("small"))
+    assert any("chroma" in note for note in outcome.notes)
+
+
 @pytest.mark.parametrize("profile", ["fast", "compact"])
 @pytest.mark.parametrize("pix_fmt", ["yuv444p", "yuv422p", "gray"])
 def test_chroma_stays_what_it_is(tmp_path: Path, profile: str, pix_fmt: str) -> None:
