@@ -23,9 +23,6 @@ from encoder.coding import INTRA
 from encoder.errors import EncodingFailed, SettingsError
 from encoder.footage import Look
 
-LONGEST = 64
-"""Frames from anchor to anchor at most."""
-
 _UNSPECIFIED = 2
 _FULL = 2
 

@@ -63,7 +63,8 @@ raise() { # folder, macro, number
 
 say "building x264"
 raise x264 X264_BFRAME_MAX $most
-raise x264 PREALLOC_BUF_SIZE 1024 # pointers kept for one allocation: there are more with more pictures
+# Pointers into one allocation: two tables of (B pictures + 2) squared, and some more.
+raise x264 PREALLOC_BUF_SIZE 16384
 (
     cd x264
     quietly ./configure --disable-opencl --disable-avs --disable-swscale --disable-lavf --disable-ffms \
