@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import TypeVar
 
 import click
@@ -17,19 +19,11 @@ from config import Settings
 from decoder.corpus import Source
 from decoder.errors import DecoderError
 from decoder.store import default_index_path
+from engines import Broken, Engine, Job
+from engines.cluster import NoCluster
 from inspection.sources import Found, find
-from inspection.workers import Broken, Job, work_through
 
 _Result = TypeVar("_Result")
-
-JOBS = click.IntRange(1, 256)
-PATIENCE = click.FloatRange(1, 86400)
-DEFAULT_PATIENCE = 300.0
-
-
-def cores() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 def index_path(settings: Settings) -> str:
@@ -77,20 +71,21 @@ def go_through(
     sources: list[Source],
     *,
     verb: str,
-    jobs: int | None,
-    patience: float,
+    engine: Engine,
     take: Callable[[Source, _Result | Broken], list[str]],
 ) -> bool:
     """Does ``job`` for all ``sources``, with a progress bar on a terminal.
 
     Args:
         verb: what is being done, for the bar.
-        jobs: processes; by default one for each core.
-        patience: seconds after which one without a sign of life is given up.
+        engine: has it done.
         take: gets each result; returns lines to be said at once.
 
     Returns:
         Whether it came to its end and was not interrupted.
+
+    Raises:
+        CommandFailed: the engine cannot begin.
     """
     logging.getLogger().addHandler(logging.NullHandler())
     console = Console(stderr=True)
@@ -101,11 +96,10 @@ def go_through(
         TextColumn("{task.fields[name]}", markup=False),
         TimeRemainingColumn(),
     )
-    results = work_through(
-        job, sources, processes=min(jobs or cores(), len(sources) or 1), patience=patience
-    )
+    results = engine.run(job, sources)
     hidden = not console.is_terminal
     with (
+        interruptible(),
         contextlib.closing(results),
         Progress(*columns, console=console, transient=True, disable=hidden) as bar,
     ):
@@ -117,7 +111,23 @@ def go_through(
                 bar.update(task, advance=1, name=os.path.basename(source.path)[:40])
         except KeyboardInterrupt:
             return False
+        except NoCluster as error:
+            raise CommandFailed(str(error)) from error
     return True
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Has SIGTERM end work as Ctrl-C does: by KeyboardInterrupt, with nothing left behind."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _say(bar: Progress, hidden: bool, line: str) -> None:
