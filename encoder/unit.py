@@ -25,15 +25,13 @@ from encoder.errors import (
     TargetFailed,
 )
 from encoder.footage import Footage, Look
+from encoder.partial import partial_beside
 from encoder.quality import Quality, quality
 from encoder.search import OutOfReach
 from encoder.settings import Settings
 from encoder.timing import Timing, timing
 from encoder.wish import Wish
 from encoder.writing import Progress, write
-
-PARTIAL = ".framefs-partial"
-"""What the name of a file ends in while it is written."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -297,8 +295,7 @@ def _check_source(footage: Footage) -> None:
 @contextmanager
 def _partial(source: str, target: str) -> Iterator[str]:
     """A hidden name beside ``target``, under which nothing is left."""
-    folder, name = os.path.split(os.path.abspath(target))
-    path = os.path.join(folder, f".{name}{PARTIAL}")
+    path = partial_beside(target)
     try:
         yield path
     except CheckFailed as error:
