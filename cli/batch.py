@@ -6,9 +6,9 @@ import contextlib
 import logging
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import click
 from rich.console import Console
@@ -16,13 +16,22 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from cli.errors import CommandFailed
 from config import Settings
-from decoder.corpus import Source
 from decoder.errors import DecoderError
 from decoder.store import default_index_path
 from engines import Broken, Engine, Job
 from engines.cluster import NoCluster
 from inspection.sources import Found, find
 
+
+class Named(Protocol):
+    """A source, or something that is made of one."""
+
+    @property
+    def path(self) -> str:
+        """Of the source."""
+
+
+_Named = TypeVar("_Named", bound=Named)
 _Result = TypeVar("_Result")
 
 
@@ -67,14 +76,14 @@ def sources_of(settings: Settings, source: str | None) -> Found:
 
 
 def go_through(
-    job: Job[Source, _Result],
-    sources: list[Source],
+    job: Job[_Named, _Result],
+    sources: Sequence[_Named],
     *,
     verb: str,
     engine: Engine,
-    take: Callable[[Source, _Result | Broken], list[str]],
+    take: Callable[[_Named, _Result | Broken], list[str]],
 ) -> bool:
-    """Does ``job`` for all ``sources``, with a progress bar on a terminal.
+    """Does ``job`` for all ``sources``, or what is made of them, with a progress bar on a terminal.
 
     Args:
         verb: what is being done, for the bar.

@@ -20,6 +20,7 @@ _VERBS = {
     "inspect": "cli.inspect",
     "verify": "cli.verify",
     "compare": "cli.compare",
+    "transcode": "cli.transcode",
     "list": "cli.list",
     "stats": "cli.stats",
     "doctor": "cli.doctor",
