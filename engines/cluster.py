@@ -6,6 +6,7 @@ import contextlib
 import importlib.metadata
 import signal
 import socket
+import sys
 import uuid
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
@@ -41,7 +42,7 @@ class Cluster:
 
     One processor has one item, in a process below that of Ray: what dies of an item, or hangs,
     is told from what is lost with a machine. Files are found at the same paths on all machines.
-    Of steps done nothing is heard.
+    Of steps done nothing is heard. While it runs, what is printed goes to stderr.
 
     Args:
         address: of the cluster, as `ray.init` has it; "auto": that of RAY_ADDRESS, or of this
@@ -114,17 +115,27 @@ def _connected(address: str) -> Iterator[Any]:
         raise NoCluster(f"needs Ray ({error}); pip install 'framefs[cluster]'") from error
     handler = signal.getsignal(signal.SIGTERM)
     try:
+        _knock(address)
         ray.init(address=address, log_to_driver=False, logging_level="error")
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         raise NoCluster(
             f"no Ray cluster at {address}: {error}; start one with ray start --head"
         ) from error
     with contextlib.suppress(ValueError):  # not the main thread, where Ray sets no handler either
         signal.signal(signal.SIGTERM, handler)
     try:
-        yield ray
+        # Threads of Ray print what becomes of machines, in between what commands print.
+        with contextlib.redirect_stdout(sys.stderr):
+            yield ray
     finally:
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Raises OSError if nobody answers there; Ray would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=_END).close()
 
 
 def _versions() -> dict[str, str]:
