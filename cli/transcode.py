@@ -8,21 +8,20 @@ from typing import Any
 
 import click
 
-from cli import batch, progress
+from cli import batch, progress, sampling
 from cli.engines import chosen_engine, engine_options
 from cli.errors import DONE, FAILED, INTERRUPTED, CommandFailed
 from config.values import ByteSize
 from decoder.corpus import VIDEO_EXTENSIONS, source_at
 from decoder.errors import DecoderError
-from encoder import corpus, prediction
-from encoder.corpus import Root, Unit, Work
+from encoder import corpus
+from encoder.corpus import Root, Work
 from encoder.errors import EncoderError, SettingsError
 from encoder.manifest import NAME, Manifest, Records
-from encoder.prediction import Sampled
 from encoder.running import Failed, Made, run
 from encoder.settings import PROFILES, Settings
-from encoder.summary import counted, ratio, size, summary
-from engines import Broken, Engine
+from encoder.summary import counted, summary
+from engines import Engine
 from engines.cluster import NoCluster
 from inspection.sources import find
 
@@ -68,6 +67,11 @@ def _target(context: click.Context, param: click.Parameter, text: str | None) ->
     metavar="SIZE",
     help="What each file may have: 20MB, or 25% of its source.",
 )
+@click.option(
+    "--per-corpus",
+    is_flag=True,
+    help="All videos together are to reach that, with one crf; not each by itself.",
+)
 @click.option("--structure", type=click.Choice(["ddra", "hierarchical"]), help="Who reads whom.")
 @click.option("--codec", type=click.Choice(["h264", "h265", "av1"]), help="H.264, H.265 or AV1.")
 @click.option("--anchors", type=click.Choice(["fixed", "adaptive"]), help="Where anchors are.")
@@ -84,6 +88,7 @@ def command(
     out: str | None,
     like: str | None,
     target_size: float | int | None,
+    per_corpus: bool,
     follow_symlinks: bool,
     dry_run: bool,
     engine: str,
@@ -105,10 +110,13 @@ def command(
     given = {name: value for name, value in chosen.items() if value is not None}
     using = chosen_engine(engine, address, jobs, patience, _ATTEMPTS)
     try:
-        work = _work(sources, out, given, like, target_size, follow_symlinks)
+        work = _work(sources, out, given, like, target_size, per_corpus, follow_symlinks)
+        wish = _wish(per_corpus, work, given, like, target_size)
         if dry_run:
-            return _predict(work, out, using)
-        return _encode(work, out, using, keeps_tracks=bool(given.get("keep_tracks")))
+            if wish is not None:
+                work = sampling.with_common_crf(work, wish, Records.read(out), using)
+            return sampling.predict(work, out, using)
+        return _encode(work, out, using, wish, keeps_tracks=bool(given.get("keep_tracks")))
     except SettingsError as error:
         raise click.UsageError(str(error)) from error
     except (EncoderError, NoCluster) as error:
@@ -121,12 +129,13 @@ def _work(
     given: dict[str, Any],
     like: str | None,
     target_size: float | int | None,
+    per_corpus: bool,
     follow_symlinks: bool,
 ) -> Work:
     """What there is to do, whatever of it is done already."""
     if like is not None and not os.path.isdir(like):
         given = {**given, "like": os.path.abspath(like)}
-    if isinstance(target_size, int):
+    if isinstance(target_size, int) and not per_corpus:
         given = {**given, "target_size": target_size}
     settings = Settings.of_profile(**given)
     roots, refused = _roots(sources, follow_symlinks)
@@ -139,9 +148,31 @@ def _work(
         )
     if like is not None and "like" not in given:
         work = corpus.with_references(work, os.path.abspath(like), VIDEO_EXTENSIONS)
+    if isinstance(target_size, int) and per_corpus:
+        target_size /= max(1, sum(unit.source.fingerprint.size for unit in work.pending))
     if isinstance(target_size, float):
         work = corpus.with_shares(work, target_size)
     return work
+
+
+def _wish(
+    per_corpus: bool,
+    work: Work,
+    given: dict[str, Any],
+    like: str | None,
+    target_size: float | int | None,
+) -> str | None:
+    """What all videos together are to reach, in words; None where each does by itself."""
+    if not per_corpus:
+        return None
+    wishes = {name: given.get(name) for name in ("match_psnr", "match_ssim")}
+    wishes["like"] = None if like is None else os.path.abspath(like)
+    wishes["target_size"] = target_size
+    if work.pending and not work.pending[0].settings.searches:
+        raise click.UsageError(
+            "--per-corpus: of what? say --match-psnr, --match-ssim, --like or --target-size"
+        )
+    return " ".join(f"{name}={value}" for name, value in wishes.items() if value is not None)
 
 
 def _roots(sources: Sequence[str], follow_symlinks: bool) -> tuple[list[Root], list[str]]:
@@ -162,12 +193,14 @@ def _roots(sources: Sequence[str], follow_symlinks: bool) -> tuple[list[Root], l
     return roots, refused
 
 
-def _encode(work: Work, out: str, engine: Engine, *, keeps_tracks: bool) -> int:
+def _encode(work: Work, out: str, engine: Engine, wish: str | None, *, keeps_tracks: bool) -> int:
     results: list[Made | Failed] = []
     complete = True
     with Manifest(out) as manifest:
         if manifest.unreadable:
             click.echo(f"{manifest.path}: line {manifest.unreadable[0]} is passed over", err=True)
+        if wish is not None:
+            work = sampling.with_common_crf(work, wish, manifest, engine)
         work = corpus.remaining(work, manifest, out)
         before = [outcome for _, outcome in work.done]
         with batch.interruptible(), progress.corpus_bar(work.pending) as bar:
@@ -192,47 +225,3 @@ def _encode(work: Work, out: str, engine: Engine, *, keeps_tracks: bool) -> int:
         click.echo(f"stopped with {left} to go; the same command goes on from here", err=True)
         return INTERRUPTED
     return FAILED if failures else DONE
-
-
-def _predict(work: Work, out: str, engine: Engine) -> int:
-    """Says what would be done; writes nothing."""
-    work = corpus.remaining(work, Records.read(out), out)
-    failures = list(work.refused)
-    click.echo(
-        f"{counted(len(work.pending), 'video')} to encode, "
-        f"{size(sum(unit.source.fingerprint.size for unit in work.pending))}; "
-        f"{len(work.done):,} done before"
-    )
-    units = prediction.spread(work.pending)
-    samples: list[Sampled] = []
-
-    def take(unit: Unit, result: Sampled | str | Broken) -> list[str]:
-        if isinstance(result, Sampled):
-            samples.append(result)
-        else:
-            reason = result.reason if isinstance(result, Broken) else result
-            failures.append(reason if reason.startswith("/") else f"{unit.source.path}: {reason}")
-        return []
-
-    complete = batch.go_through(
-        prediction.SampleJob(), units, verb="sampling", engine=engine, take=take
-    )
-    if samples:
-        click.echo(_predicted(prediction.prediction(work.pending, samples)))
-    for failure in sorted(failures):
-        click.echo(f"  {failure}")
-    if not complete:
-        return INTERRUPTED
-    return FAILED if failures else DONE
-
-
-def _predicted(found: prediction.Prediction) -> str:
-    """The prediction and what it is drawn from."""
-    taken = max(sample.taken for sample in found.samples)
-    whose = f"{len(found.samples):,} of {found.units:,} videos"
-    if len(found.samples) == found.units:
-        whose = "each video" if found.units > 1 else "it"
-    return (
-        f"about {size(found.bytes_out)} in the end, {ratio(found.bytes_out, found.bytes_in)}: from "
-        f"{counted(taken, 'frame')} in the middle of {whose}"
-    )

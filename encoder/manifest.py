@@ -19,6 +19,7 @@ from typing import TypeAlias
 import msgspec
 
 from encoder.errors import TargetFailed
+from encoder.settings import Settings
 from encoder.unit import Outcome
 
 NAME = "framefs-transcode.jsonl"
@@ -47,7 +48,19 @@ class Done(msgspec.Struct, frozen=True, tag="done", tag_field="line"):
     outcome: Outcome
 
 
-Line: TypeAlias = Begun | Done
+class Chosen(msgspec.Struct, frozen=True, tag="chosen", tag_field="line"):
+    """The crf that all files have which are made with ``settings`` for the sake of ``wish``.
+
+    It stays when the corpus grows; else all that is done would have to be done again.
+    """
+
+    settings: Settings
+    wish: str
+    crf: float
+    at: float
+
+
+Line: TypeAlias = Begun | Done | Chosen
 
 
 class InUse(TargetFailed):
@@ -66,6 +79,7 @@ class Records:
         self._folder = folder
         self._done: dict[str, Done] = {}
         self._begun: set[str] = set()
+        self._chosen: dict[tuple[Settings, str], float] = {}
         for number, text in enumerate(content.split(b"\n")[:-1], 1):
             try:
                 self._take(msgspec.convert(json.loads(text), Line))
@@ -101,9 +115,15 @@ class Records:
         """All targets that were ever begun."""
         return sorted(self._begun | self._done.keys())
 
+    def chosen(self, settings: Settings, wish: str) -> float | None:
+        """The crf that was chosen for files with ``settings`` and ``wish``; None if none was."""
+        return self._chosen.get((settings, wish))
+
     def _take(self, line: Line) -> None:
         if isinstance(line, Begun):
             self._begun.add(line.target)
+        elif isinstance(line, Chosen):
+            self._chosen[line.settings, line.wish] = line.crf
         else:
             self._begun.discard(line.target)
             self._done[line.target] = line
@@ -152,6 +172,12 @@ class Manifest(Records):
     def close(self) -> None:
         """Lets another run have it."""
         os.close(self._file)
+
+    def choose(self, settings: Settings, wish: str, crf: float) -> None:
+        """Writes down the ``crf`` for files with ``settings`` and ``wish``. Raises TargetFailed."""
+        line = Chosen(settings, wish, crf, time.time())
+        self._append(line)
+        self._take(line)
 
     def begin(self, target: str, source: str) -> None:
         """Writes down that ``target`` is to be made. Raises TargetFailed."""

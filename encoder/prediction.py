@@ -34,7 +34,8 @@ class Sampled:
     Attributes:
         frames: of the source; ``taken`` of them are in the sample.
         bytes: of the sample's encoding.
-        psnr: dB, RGB, of the sample.
+        psnr: dB, RGB, pooled, of the sample.
+        ssim: of the sample.
     """
 
     unit: Unit
@@ -42,6 +43,7 @@ class Sampled:
     taken: int
     bytes: int
     psnr: float
+    ssim: float
 
     @property
     def predicted(self) -> float:
@@ -101,20 +103,20 @@ def prediction(units: Sequence[Unit], samples: Sequence[Sampled]) -> Prediction:
 def _sampled(unit: Unit, folder: str, pulse: Pulse) -> Sampled:
     settings = unit.settings
     part = os.path.join(folder, "part.mkv")
-    frames, taken = _cut(unit.source.path, part, pulse)
+    frames, taken = cut(unit.source.path, part, pulse)
     if settings.like is not None:
         reference = os.path.join(folder, "reference.mkv")
-        _cut(settings.like, reference, pulse)
+        cut(settings.like, reference, pulse)
         settings = settings.replaced(like=reference)
     if settings.target_size is not None:
         settings = settings.replaced(target_size=max(1, settings.target_size * taken // frames))
     outcome = transcode(
         part, os.path.join(folder, "part.mp4"), settings, stop=pulse, progress=pulse.report
     )
-    return Sampled(unit, frames, taken, outcome.bytes_out, outcome.psnr)
+    return Sampled(unit, frames, taken, outcome.bytes_out, outcome.psnr, outcome.ssim)
 
 
-def _cut(source: str, target: str, pulse: Pulse) -> tuple[int, int]:
+def cut(source: str, target: str, pulse: Pulse) -> tuple[int, int]:
     """Writes the middle of ``source`` without loss; frames there are, and frames in the middle."""
     with Footage(source, pulse) as footage, av.open(target, "w", format="matroska") as output:
         form, _ = formats.chosen(source, footage.look, _LOSSLESS)

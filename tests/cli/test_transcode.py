@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -14,12 +16,13 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from decoder.reader import FrameReader
 from encoder.manifest import NAME
 from encoder.settings import Settings
-from encoder.unit import transcode
+from encoder.unit import Outcome, transcode
 from tests.cli.commands import FRAMEFS, ROOT, eventually, run, the_line
 from tests.cli.test_index import worker_of
 from tests.clips import read_barcode, write_clip
@@ -192,6 +195,53 @@ def test_a_dry_run_says_how_large_and_writes_nothing(tiny: Path, tmp_path: Path)
     assert encode(tiny, out, "--dry-run").stdout == "0 videos to encode, 0 B; 3 done before\n"
 
 
+def outcomes(out: Path) -> list[Outcome]:
+    return [msgspec.convert(line["outcome"], Outcome) for line in lines_of(out, "done")]
+
+
+def test_one_crf_for_all_which_stays(tiny: Path, tmp_path: Path) -> None:
+    videos, out = tmp_path / "videos", tmp_path / "out"
+    shutil.copytree(tiny, videos)
+    wish = ("--match-psnr", "36", "--per-corpus")
+    result = encode(videos, out, *wish)
+    assert result.returncode == 0, result
+    assert re.match(r"crf [\d.]+ for all, from 64 frames in the middle\n", result.stdout)
+    made = outcomes(out)
+    assert len(made) == 3
+    assert len({one.crf for one in made}) == 1
+    pooled = sum(10 ** (-one.psnr / 10) for one in made) / 3
+    assert -10 * math.log10(pooled) == pytest.approx(36, abs=0.19)
+    write_clip(videos / "new.mp4", frames=40, size=TINY, version=9)
+    result = encode(videos, out, *wish)
+    assert result.stdout.startswith("4 videos encoded, 3 of them before"), result
+    assert {one.crf for one in outcomes(out)} == {made[0].crf}
+
+
+def test_a_size_of_each_and_of_all_together(tiny: Path, tmp_path: Path) -> None:
+    assert encode(tiny, tmp_path / "each", "--target-size", "70%").returncode == 0
+    assert all(one.bytes_out <= 0.7 * one.bytes_in for one in outcomes(tmp_path / "each"))
+    total = sum(one.bytes_in for one in outcomes(tmp_path / "each"))
+    size = f"{int(total * 0.7)}B"
+    result = encode(tiny, tmp_path / "all", "--target-size", size, "--per-corpus")
+    assert result.returncode == 0, result
+    made = outcomes(tmp_path / "all")
+    assert len({one.crf for one in made}) == 1
+    assert 0.6 * total < sum(one.bytes_out for one in made) <= 0.71 * total
+
+
+def test_as_good_as_others(tiny: Path, tmp_path: Path) -> None:
+    like = tmp_path / "like"
+    assert encode(tiny, like, "--crf", "24").returncode == 0
+    by_name = {os.path.basename(one.source): one for one in outcomes(like)}
+    result = encode(tiny, tmp_path / "each", "--like", like, "--profile", "compact")
+    assert result.returncode == 0, result
+    for one in outcomes(tmp_path / "each"):
+        assert one.psnr == pytest.approx(by_name[os.path.basename(one.source)].psnr, abs=0.18)
+    result = encode(tiny, tmp_path / "all", "--like", like, "--profile", "compact", "--per-corpus")
+    assert result.returncode == 0, result
+    assert len({one.crf for one in outcomes(tmp_path / "all")}) == 1
+
+
 def test_wrong_use(tiny: Path, tmp_path: Path) -> None:
     one = tiny / "one.mp4"
     assert "SRC... OUT" in the_line(encode(), 2)
@@ -199,6 +249,7 @@ def test_wrong_use(tiny: Path, tmp_path: Path) -> None:
     assert "only one of them" in the_line(
         encode(one, tmp_path, "--match-psnr", "40", "--target-size", "50%"), 2
     )
+    assert "of what?" in the_line(encode(one, tmp_path / "out", "--per-corpus"), 2)
     assert "neither a size" in the_line(encode(one, tmp_path, "--target-size", "0%"), 2)
     assert "DDRA is H.264 or H.265" in the_line(encode(one, tmp_path, "--codec", "av1"), 2)
     assert "say --engine ray" in the_line(encode(one, tmp_path, "--address", "auto"), 2)

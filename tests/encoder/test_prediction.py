@@ -41,8 +41,8 @@ def test_samples_are_spread_from_the_largest_to_the_smallest() -> None:
 def test_what_was_not_sampled_shrinks_as_the_samples_do() -> None:
     all_of_them = units(1000, 500, 250)
     samples = [
-        Sampled(all_of_them[0], frames=100, taken=50, bytes=200, psnr=40),  # 400 in all
-        Sampled(all_of_them[2], frames=10, taken=10, bytes=225, psnr=40),
+        Sampled(all_of_them[0], frames=100, taken=50, bytes=200, psnr=40, ssim=1),  # 400 in all
+        Sampled(all_of_them[2], frames=10, taken=10, bytes=225, psnr=40, ssim=1),
     ]
     found = prediction(all_of_them, samples)
     assert (found.bytes_in, found.units) == (1750, 3)
