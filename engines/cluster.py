@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engines.engine import Broken, Item, Job, Result, Watch
-from engines.local import Worker
+from engines.local import Worker, stop
 
 _LOOK = 0.5
 """Seconds between two moments at which an interrupt is heeded."""
@@ -90,10 +90,16 @@ class Cluster:
                         else:
                             yield item, result
             finally:
-                for reference in flying:
-                    ray.cancel(reference, force=True)
-                if flying:
-                    ray.wait(list(flying), num_returns=len(flying), timeout=_END)
+                _cancel(ray, list(flying))
+
+
+def _cancel(ray: Any, tasks: list[Any]) -> None:
+    """Ends tasks: those who work are asked first, and may tidy up."""
+    for force in (False, True):
+        for task in tasks:
+            ray.cancel(task, force=force)
+        if tasks:
+            _, tasks = ray.wait(tasks, num_returns=len(tasks), timeout=_END)
 
 
 def _result(ray: Any, reference: Any) -> Any:
@@ -155,7 +161,11 @@ def _do(run: str, versions: dict[str, str], job: Job[Any, Any], patience: float,
         )
         return Broken(f"{socket.gethostname()} has {theirs}, not {ours}; install the same there")
     worker = _workers.pop(run, None) or Worker(job)
-    result = worker.do(item, patience)
+    try:
+        result = worker.do(item, patience)
+    except KeyboardInterrupt:  # the task is cancelled
+        stop([worker])
+        raise
     if worker.alive:
         _workers[run] = worker
     else:

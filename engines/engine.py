@@ -14,7 +14,8 @@ _ItemIn = TypeVar("_ItemIn", contravariant=True)
 _ResultOut = TypeVar("_ResultOut", covariant=True)
 
 Counters: TypeAlias = "ctypes.Array[ctypes.c_uint64]"
-"""Of one worker, shared with who watches it: signs of life, steps done, steps in all."""
+"""Of one worker, shared with who watches it: signs of life, steps done, steps in all; and whether it
+is to stop, which it is told."""
 
 Watch: TypeAlias = Callable[[Item, int, int], None]
 """Gets an item that is worked at, the steps done of it and how many there are; now and then."""
@@ -33,7 +34,7 @@ class Pulse(threading.Event):
     def is_set(self) -> bool:
         """Whether to stop; counted."""
         self._counters[0] += 1
-        return super().is_set()
+        return bool(self._counters[3]) or super().is_set()
 
     def report(self, done: int, total: int) -> None:
         """Tells that ``done`` of ``total`` steps of the item are done; a sign of life too."""
@@ -69,5 +70,6 @@ class Engine(Protocol):
         """Each item with what ``job`` returned for it, in the order in which they get done.
 
         Items are taken one by one, when somebody is free to begin. An item whose process died is
-        tried again, as often as the engine is told to. Closing the iterator ends all work at once.
+        tried again, as often as the engine is told to. Closing the iterator asks all who work to
+        stop, gives them a few seconds to leave nothing behind, and ends them.
         """

@@ -24,8 +24,11 @@ _LOOK = 0.2
 _START = 60.0
 """Seconds that a process may take to come up, beside the patience for its first item."""
 
+_GRACE = 3.0
+"""Seconds for those who are asked to stop."""
+
 _END = 5.0
-"""Seconds for a process to end that was told to."""
+"""Seconds for a process to end that was killed."""
 
 _OURS = {signal.SIGINT, signal.SIGTERM}
 """Signals that are the parent's, who ends its processes then."""
@@ -87,7 +90,8 @@ class Local:
                     else:
                         yield item, result
         finally:
-            for worker in [*idle, *busy]:
+            stop(busy)
+            for worker in idle:
                 worker.end()
 
 
@@ -96,7 +100,7 @@ class Worker(Generic[Item, Result]):
 
     def __init__(self, job: Job[Item, Result]) -> None:
         self.connection, theirs = _context.Pipe()
-        self._counters: Counters = _context.RawArray(ctypes.c_uint64, 3)
+        self._counters: Counters = _context.RawArray(ctypes.c_uint64, 4)
         self._process = _context.Process(
             target=_serve, args=(job, theirs, self._counters), daemon=True
         )
@@ -150,12 +154,29 @@ class Worker(Generic[Item, Result]):
             wait([self.connection], _LOOK)
         return result
 
+    def ask_to_stop(self) -> None:
+        """Has its item's job find that it is to stop."""
+        self._counters[3] = 1
+
     def end(self) -> None:
         """Ends the process at once."""
         self.alive = False
         self.connection.close()
         self._process.kill()
         self._process.join(_END)
+
+
+def stop(workers: Iterable[Worker[Any, Any]]) -> None:
+    """Ends ``workers`` that have an item: they may tidy up for a little while."""
+    left = {worker.connection: worker for worker in workers}
+    for worker in left.values():
+        worker.ask_to_stop()
+    end = time.monotonic() + _GRACE
+    while left and (ready := wait(list(left), max(0.0, end - time.monotonic()))):
+        for connection in ready:
+            left.pop(connection).end()  # type: ignore[call-overload]
+    for worker in left.values():
+        worker.end()
 
 
 def _serve(job: Job[Any, Any], connection: Connection[Any, Any], counters: Counters) -> None:

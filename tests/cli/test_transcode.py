@@ -13,7 +13,7 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -26,6 +26,8 @@ from encoder.unit import Outcome, transcode
 from tests.cli.commands import FRAMEFS, ROOT, eventually, run, the_line
 from tests.cli.test_index import worker_of
 from tests.clips import read_barcode, write_clip
+
+pytestmark = pytest.mark.timeout(300)
 
 TINY = (64, 48)
 
@@ -45,7 +47,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three clips that take seconds each."""
     folder = tmp_path_factory.mktemp("slow")
-    first = write_clip(folder / "0.mp4", frames=500, size=(256, 192))
+    first = write_clip(folder / "0.mp4", frames=300, size=(256, 192))
     for n in (1, 2):
         shutil.copyfile(first, folder / f"{n}.mp4")
     return folder
@@ -262,7 +264,9 @@ def test_wrong_use(tiny: Path, tmp_path: Path) -> None:
 
 
 @contextlib.contextmanager
-def started(*arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
+def started(
+    *arguments: str | Path, env: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[str]]:
     """The command while it runs; ended by Ctrl-C as in a shell."""
 
     def heeding() -> None:
@@ -271,6 +275,7 @@ def started(*arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen(
         [*FRAMEFS, "transcode", *map(str, arguments)],
         cwd=ROOT,
+        env={**os.environ, **(env or {})},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -300,6 +305,21 @@ def test_what_was_interrupted_goes_on(slow: Path, tmp_path: Path, number: int) -
     assert "3 videos encoded, 1 of them before" in again.stdout
 
 
+def test_an_interrupted_dry_run_leaves_nothing(slow: Path, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    with started(
+        slow, tmp_path / "out", "--dry-run", "--jobs", "1", env={"TMPDIR": str(scratch)}
+    ) as process:
+        eventually(lambda: list(scratch.rglob("*.mkv")) != [], 60)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert list(scratch.glob("framefs-*")) == []
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_killed_worker_costs_nothing_but_time(slow: Path, tmp_path: Path) -> None:
     with started(slow, tmp_path, "--jobs", "1") as process:
         eventually(lambda: hidden_in(tmp_path) != [], 60)
@@ -323,7 +343,6 @@ def test_two_runs_at_once(slow: Path, tmp_path: Path) -> None:
         assert process.poll() is None
 
 
-@pytest.mark.timeout(300)
 def test_killed_at_any_moment_it_goes_on(tiny: Path, tmp_path: Path) -> None:
     """Twenty times the run is killed, at random; the folder is looked at each time."""
     clips = sorted(path for path in tiny.rglob("*.*") if path.is_file())

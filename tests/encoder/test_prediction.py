@@ -26,7 +26,7 @@ def units(*sizes: int) -> list[Unit]:
 
 def sampled(path: Path, settings: Settings) -> Sampled | str:
     unit = Unit(source_at(str(path)), "clip.mp4", settings)
-    return SampleJob()(unit, Pulse(multiprocessing.RawArray(ctypes.c_uint64, 3)))
+    return SampleJob()(unit, Pulse(multiprocessing.RawArray(ctypes.c_uint64, 4)))
 
 
 def test_samples_are_spread_from_the_largest_to_the_smallest() -> None:

@@ -26,7 +26,7 @@ SETTINGS = Settings.of_profile("fast")
 
 
 def pulse() -> Pulse:
-    return Pulse(multiprocessing.RawArray(ctypes.c_uint64, 3))
+    return Pulse(multiprocessing.RawArray(ctypes.c_uint64, 4))
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_a_source_that_is_changed_meanwhile_has_no_result(tmp_path: Path, unit: 
             os.utime(unit.path, ns=(1, 1))
 
     result = TranscodeJob(str(tmp_path / "out"))(
-        unit, Changing(multiprocessing.RawArray(ctypes.c_uint64, 3))
+        unit, Changing(multiprocessing.RawArray(ctypes.c_uint64, 4))
     )
     assert isinstance(result, str)
     assert result.startswith(f"{unit.path}: ")

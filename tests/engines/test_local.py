@@ -56,6 +56,31 @@ def test_closing_ends_the_processes() -> None:
     assert time.monotonic() - began < 5
 
 
+class Tidy:
+    """Begins a file, waits to be asked to stop, and takes it away again."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def __call__(self, item: int, pulse: Pulse) -> int:
+        if item == 0:
+            return item
+        self._file.touch()
+        while not pulse.is_set():
+            time.sleep(0.01)
+        self._file.unlink()
+        return item
+
+
+def test_who_is_asked_to_stop_may_tidy_up(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    running = Local(2, 100).run(Tidy(file), [1, 0])
+    assert next(running) == (0, 0)
+    eventually(file.exists, 20)
+    running.close()
+    assert not file.exists()
+
+
 class Fragile:
     """Notes each attempt in a file of the item's; the process dies of all but the last."""
 

@@ -21,7 +21,7 @@ OPTIONS = "stream=auto rotate=1"
 
 def compare(store: Path, source: Source, sample: int | None = None, seed: int = 0) -> Compared:
     job = CompareJob(str(store), stream=None, rotate=True, sample=sample, seed=seed)
-    return job(source, Pulse(multiprocessing.RawArray(ctypes.c_uint64, 3)))
+    return job(source, Pulse(multiprocessing.RawArray(ctypes.c_uint64, 4)))
 
 
 def test_sound_source(tmp_path: Path, source: Source) -> None:
