@@ -58,7 +58,7 @@ def with_common_crf(work: Work, wish: str, records: Records, engine: Engine) -> 
     crf = records.chosen(settings, wish)
     if crf is None:
         crf = _sought(work.pending, engine)
-        click.echo(f"crf {crf:g} for all, from {counted(prediction.FRAMES, 'frame')} in the middle")
+        click.echo(f"crf {crf:g} for all, by samples of {counted(prediction.FRAMES, 'frame')}")
         if isinstance(records, Manifest):
             records.choose(settings, wish, crf)
     units = [replace(unit, settings=plain(unit.settings, crf)) for unit in work.pending]
@@ -118,6 +118,6 @@ def _predicted(found: prediction.Prediction) -> str:
     if len(found.samples) == found.units:
         whose = "each video" if found.units > 1 else "it"
     return (
-        f"about {size(found.bytes_out)} in the end, {ratio(found.bytes_out, found.bytes_in)}: from "
-        f"{counted(taken, 'frame')} in the middle of {whose}"
+        f"about {size(found.bytes_out)} in the end, {ratio(found.bytes_out, found.bytes_in)}: "
+        f"from {counted(taken, 'frame')} of {whose}"
     )

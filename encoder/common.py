@@ -39,7 +39,7 @@ class Referenced:
 
 
 class ReferenceJob:
-    """Measures the middle of what a unit is to be like; an `engines.Job`. Leaves nothing behind."""
+    """Measures the sample of what a unit is to be like; an `engines.Job`. Leaves nothing behind."""
 
     def __call__(self, item: Unit, pulse: Pulse) -> Referenced | str:
         """What it came to, or why it cannot be said."""

@@ -18,8 +18,12 @@ from encoder.footage import Footage
 from encoder.unit import transcode
 from engines import Pulse
 
-FRAMES = 64
-"""Frames of a source that are encoded, from its middle."""
+STRETCHES, LENGTH = 4, 32
+"""A source is sampled in so many stretches of so many frames: little happens in some places, much in
+others. Between stretches there is a cut, which costs more the shorter they are."""
+
+FRAMES = STRETCHES * LENGTH
+"""Frames of a source that are encoded at most."""
 
 SOURCES = 16
 """Sources of which they are, at most."""
@@ -62,7 +66,7 @@ class Prediction:
 
 
 class SampleJob:
-    """Encodes the middle of a unit's source; an `engines.Job`. Leaves nothing behind."""
+    """Encodes the sample of a unit's source; an `engines.Job`. Leaves nothing behind."""
 
     def __call__(self, item: Unit, pulse: Pulse) -> Sampled | str:
         """What it came to, or why it cannot be said."""
@@ -117,22 +121,28 @@ def _sampled(unit: Unit, folder: str, pulse: Pulse) -> Sampled:
 
 
 def cut(source: str, target: str, pulse: Pulse) -> tuple[int, int]:
-    """Writes the middle of ``source`` without loss; frames there are, and frames in the middle."""
+    """Writes the sample of ``source`` without loss; frames there are, and frames in the sample."""
     with Footage(source, pulse) as footage, av.open(target, "w", format="matroska") as output:
         form, _ = formats.chosen(source, footage.look, _LOSSLESS)
-        count = len(footage)
-        taken = min(FRAMES, count)
-        first = (count - taken) // 2
         stream = output.add_stream(_LOSSLESS, rate=footage.rate)
         assert isinstance(stream, VideoStream)
         stream.width, stream.height = footage.look.width, footage.look.height
         stream.pix_fmt = form
         stream.codec_context.color_range = footage.look.range
-        for n in range(taken):
-            frame = footage.reader.frame(first + n).native
+        numbers = sample_of(len(footage))
+        for n, number in enumerate(numbers):
+            frame = footage.reader.frame(number).native
             if frame.format.name.replace("yuvj", "yuv") != form:
                 frame = frame.reformat(format=form, threads=1)
             frame.pts, frame.time_base = n, 1 / footage.rate
             output.mux(stream.encode(frame))
         output.mux(stream.encode(None))
-    return count, taken
+        return len(footage), len(numbers)
+
+
+def sample_of(count: int) -> list[int]:
+    """The frames of a source of ``count`` that are in its sample: stretches, evenly spread."""
+    if count <= FRAMES:
+        return list(range(count))
+    firsts = [n * (count - LENGTH) // (STRETCHES - 1) for n in range(STRETCHES)]
+    return [first + n for first in firsts for n in range(LENGTH)]

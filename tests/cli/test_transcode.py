@@ -187,7 +187,7 @@ def test_a_dry_run_says_how_large_and_writes_nothing(tiny: Path, tmp_path: Path)
     assert first.startswith("3 videos to encode, ")
     assert first.endswith("; 0 done before")
     # the clips are shorter than a sample: what is predicted is what will be
-    assert second.endswith("from 40 frames in the middle of each video")
+    assert second.endswith("from 40 frames of each video")
     assert not out.exists()
     assert encode(tiny, out).returncode == 0
     large = sum(path.stat().st_size for path in results_in(out).values())
@@ -207,7 +207,7 @@ def test_one_crf_for_all_which_stays(tiny: Path, tmp_path: Path) -> None:
     wish = ("--match-psnr", "36", "--per-corpus")
     result = encode(videos, out, *wish)
     assert result.returncode == 0, result
-    assert re.match(r"crf [\d.]+ for all, from 64 frames in the middle\n", result.stdout)
+    assert re.match(r"crf [\d.]+ for all, by samples of 128 frames\n", result.stdout)
     made = outcomes(out)
     assert len(made) == 3
     assert len({one.crf for one in made}) == 1

@@ -8,7 +8,7 @@ import pytest
 
 from decoder.corpus import Fingerprint, Source, source_at
 from encoder.corpus import Unit
-from encoder.prediction import FRAMES, SOURCES, Sampled, SampleJob, prediction, spread
+from encoder.prediction import FRAMES, SOURCES, Sampled, SampleJob, prediction, sample_of, spread
 from encoder.settings import Settings
 from encoder.unit import transcode
 from engines import Pulse
@@ -50,7 +50,16 @@ def test_what_was_not_sampled_shrinks_as_the_samples_do() -> None:
 
 
 @pytest.mark.parametrize("pix_fmt", ["yuv420p", "rgb24", "yuv444p"])
-def test_a_sample_is_the_middle_of_a_source(tmp_path: Path, pix_fmt: str) -> None:
+def test_samples_are_spread_over_a_source() -> None:
+    assert sample_of(FRAMES) == list(range(FRAMES))
+    for count in (FRAMES + 1, 300, 100_000):
+        numbers = sample_of(count)
+        assert len(numbers) == FRAMES
+        assert (numbers[0], numbers[-1]) == (0, count - 1)
+        assert numbers == sorted(set(numbers))
+
+
+def test_what_a_sample_says_of_its_source(tmp_path: Path, pix_fmt: str) -> None:
     codec, suffix = ("rawvideo", "nut") if pix_fmt == "rgb24" else ("libx264", "mkv")
     clip = write_clip(
         tmp_path / f"clip.{suffix}", frames=200, size=(64, 48), codec=codec, pix_fmt=pix_fmt
