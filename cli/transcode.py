@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
+from rich.console import Console
 
-from cli import batch, progress, sampling
+from cli import batch, exploring, progress, sampling
 from cli.engines import chosen_engine, engine_options
 from cli.errors import DONE, FAILED, INTERRUPTED, CommandFailed
 from config.values import ByteSize
@@ -17,6 +18,8 @@ from decoder.errors import DecoderError
 from encoder import corpus
 from encoder.corpus import Root, Work
 from encoder.errors import EncoderError, SettingsError
+from encoder.explore import PATTERNS
+from encoder.explore import explore as explore_sources
 from encoder.manifest import NAME, Manifest, Records
 from encoder.running import Failed, Made, run
 from encoder.settings import PROFILES, Settings
@@ -27,6 +30,9 @@ from inspection.sources import find
 
 _ATTEMPTS = 2
 """Processes that may die of one video."""
+
+_EXPLORED = 4
+"""Videos that structures are tried on."""
 
 
 def _target(context: click.Context, param: click.Parameter, text: str | None) -> float | int | None:
@@ -39,6 +45,14 @@ def _target(context: click.Context, param: click.Parameter, text: str | None) ->
         value = 0
     if not 0 < value < float("inf"):
         raise click.BadParameter(f"{text!r} is neither a size such as 20MB nor a part such as 25%")
+    return value
+
+
+def _size(context: click.Context, param: click.Parameter, text: str | None) -> int | None:
+    """Bytes, at least 1."""
+    value = _target(context, param, text)
+    if value is not None and not isinstance(value, int):
+        raise click.BadParameter(f"{text!r} is no size such as 200MB")
     return value
 
 
@@ -76,12 +90,22 @@ def _target(context: click.Context, param: click.Parameter, text: str | None) ->
 @click.option("--codec", type=click.Choice(["h264", "h265", "av1"]), help="H.264, H.265 or AV1.")
 @click.option("--anchors", type=click.Choice(["fixed", "adaptive"]), help="Where anchors are.")
 @click.option("--interval", type=int, metavar="N", help="Frames from anchor to anchor.")
+@click.option("--segment", type=int, metavar="N", help="Frames of a part that refers to no other.")
 @click.option("--bound", type=int, metavar="N", help="Pictures that a frame costs at most.")
 @click.option("--preset", metavar="NAME", help="Of the encoder.")
 @click.option("--fastdecode/--no-fastdecode", default=None, help="Without what is slow to decode.")
+@click.option("--retime", is_flag=True, help="Also where timestamps run backwards, at one rate.")
 @click.option("--keep-tracks", is_flag=True, help="Copy audio and data as well.")
 @click.option("--follow-symlinks", is_flag=True, help="Also where links lead out of SRC.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and how large it would be.")
+@click.option(
+    "--explore",
+    is_flag=True,
+    help="Try all structures on a few of the videos, and say which is cheapest; no OUT.",
+)
+@click.option("--bandwidth", callback=_size, metavar="SIZE", help="Of the storage, a second.")
+@click.option("--pattern", type=click.Choice(PATTERNS), help="How frames are read most.")
+@click.option("--plot", metavar="FILE", help="Draw the exploration (.svg, .png, .pdf).")
 @engine_options
 def command(
     sources: tuple[str, ...],
@@ -91,6 +115,10 @@ def command(
     per_corpus: bool,
     follow_symlinks: bool,
     dry_run: bool,
+    explore: bool,
+    bandwidth: int | None,
+    pattern: str | None,
+    plot: str | None,
     engine: str,
     address: str | None,
     jobs: int | None,
@@ -104,6 +132,12 @@ def command(
     or anything else has stopped goes on where it was. OUT/framefs-transcode.jsonl has a line for
     each file. Exit status 1 if one failed.
     """
+    if explore:
+        return _explore(
+            (*sources, *filter(None, [out])), chosen, follow_symlinks, bandwidth, pattern, plot
+        )
+    if bandwidth is not None or pattern is not None or plot is not None:
+        raise click.UsageError("--bandwidth, --pattern and --plot go with --explore")
     if out is None or not sources:
         raise click.UsageError("name what to encode, and the folder for the results: SRC... OUT")
     out = os.path.abspath(out)
@@ -153,6 +187,36 @@ def _work(
     if isinstance(target_size, float):
         work = corpus.with_shares(work, target_size)
     return work
+
+
+def _explore(
+    sources: Sequence[str],
+    chosen: dict[str, Any],
+    follow_symlinks: bool,
+    bandwidth: int | None,
+    pattern: str | None,
+    plot: str | None,
+) -> int:
+    """Tries structures on the largest, the smallest and some videos in between."""
+    if not sources:
+        raise click.UsageError("name what to try structures on: SRC... --explore")
+    roots, _ = _roots(sources, follow_symlinks)
+    paths = sorted(
+        {s.path: s.fingerprint.size for root in roots for s in root.sources}.items(),
+        key=lambda one: (-one[1], one[0]),
+    )
+    count = min(_EXPLORED, len(paths))
+    picked = [paths[n * (len(paths) - 1) // max(1, count - 1)][0] for n in range(count)]
+    say = Console(stderr=True)
+    try:
+        with batch.interruptible(), say.status("exploring") as status:
+            found = explore_sources(picked, psnr=chosen["match_psnr"], say=status.update)
+    except EncoderError as error:
+        raise CommandFailed(str(error)) from error
+    exploring.show(found, bandwidth=bandwidth, pattern=pattern)
+    if plot is not None:
+        exploring.plot(plot, found, bandwidth)
+    return DONE
 
 
 def _wish(

@@ -19,8 +19,8 @@ from encoder.unit import transcode
 from engines import Pulse
 
 STRETCHES, LENGTH = 4, 32
-"""A source is sampled in so many stretches of so many frames: little happens in some places, much in
-others. Between stretches there is a cut, which costs more the shorter they are."""
+"""A source is sampled in so many stretches of so many frames: little happens in some places, much
+in others. Between stretches there is a cut, which costs more the shorter they are."""
 
 FRAMES = STRETCHES * LENGTH
 """Frames of a source that are encoded at most."""
@@ -107,7 +107,7 @@ def prediction(units: Sequence[Unit], samples: Sequence[Sampled]) -> Prediction:
 def _sampled(unit: Unit, folder: str, pulse: Pulse) -> Sampled:
     settings = unit.settings
     part = os.path.join(folder, "part.mkv")
-    frames, taken = cut(unit.source.path, part, pulse)
+    frames, taken = cut(unit.path, part, pulse, retime=settings.retime)
     if settings.like is not None:
         reference = os.path.join(folder, "reference.mkv")
         cut(settings.like, reference, pulse)
@@ -120,9 +120,12 @@ def _sampled(unit: Unit, folder: str, pulse: Pulse) -> Sampled:
     return Sampled(unit, frames, taken, outcome.bytes_out, outcome.psnr, outcome.ssim)
 
 
-def cut(source: str, target: str, pulse: Pulse) -> tuple[int, int]:
+def cut(source: str, target: str, pulse: Pulse, *, retime: bool = True) -> tuple[int, int]:
     """Writes the sample of ``source`` without loss; frames there are, and frames in the sample."""
-    with Footage(source, pulse) as footage, av.open(target, "w", format="matroska") as output:
+    with (
+        Footage(source, pulse, retime=retime) as footage,
+        av.open(target, "w", format="matroska") as output,
+    ):
         form, _ = formats.chosen(source, footage.look, _LOSSLESS)
         stream = output.add_stream(_LOSSLESS, rate=footage.rate)
         assert isinstance(stream, VideoStream)

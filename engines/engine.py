@@ -14,8 +14,8 @@ _ItemIn = TypeVar("_ItemIn", contravariant=True)
 _ResultOut = TypeVar("_ResultOut", covariant=True)
 
 Counters: TypeAlias = "ctypes.Array[ctypes.c_uint64]"
-"""Of one worker, shared with who watches it: signs of life, steps done, steps in all; and whether it
-is to stop, which it is told."""
+"""Of one worker, shared with who watches it: signs of life, steps done, steps in all; and whether
+it is to stop, which it is told."""
 
 Watch: TypeAlias = Callable[[Item, int, int], None]
 """Gets an item that is worked at, the steps done of it and how many there are; now and then."""

@@ -24,8 +24,9 @@ from encoder.errors import (
     SourceUnsupported,
     TargetFailed,
 )
+from encoder.partial import SUFFIX
 from encoder.settings import PROFILES, Settings
-from encoder.unit import PARTIAL, transcode
+from encoder.unit import transcode
 from tests.clips import picture, read_barcode, to_frame, write_clip
 
 FAST = Settings.of_profile("fast", anchors="fixed")
@@ -226,7 +227,9 @@ def test_a_failure_leaves_the_former_file_and_nothing_else(
     target.write_bytes(b"former")
 
     def fail(path: str, *_: Any) -> None:
-        assert os.path.basename(path) == f".new.mp4{PARTIAL}"
+        assert os.path.dirname(path) == str(tmp_path)
+        assert os.path.basename(path).startswith(".")
+        assert path.endswith(SUFFIX)
         raise CheckFailed(f"{path}: is not as it should be")
 
     monkeypatch.setattr(unit, "checked", fail)
