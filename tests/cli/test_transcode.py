@@ -31,6 +31,9 @@ pytestmark = pytest.mark.timeout(300)
 
 TINY = (64, 48)
 
+QUICK = ("--anchors", "fixed")
+"""Without the encodings that tell where anchors are best."""
+
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -164,7 +167,7 @@ def test_a_full_disk_fails_what_does_not_fit(tiny: Path, tmp_path: Path) -> None
     if small.returncode:
         pytest.skip("no tmpfs can be mounted here")
     try:
-        result = encode(videos, out, "--jobs", "1", "--crf", "1")
+        result = encode(videos, out, "--jobs", "1", "--crf", "1", *QUICK)
         assert result.returncode == 1
         assert "No space left" in result.stdout, result
         assert f"    {videos}/large.mp4: " in result.stdout
@@ -172,7 +175,7 @@ def test_a_full_disk_fails_what_does_not_fit(tiny: Path, tmp_path: Path) -> None
         assert set(results_in(out)) == {"one.mp4", "a/two.mp4", "a/b/three.mp4"}
         assert hidden_in(out) == []
         subprocess.run(["mount", "-o", "remount,size=16m", out], check=True)
-        result = encode(videos, out, "--jobs", "1", "--crf", "1")
+        result = encode(videos, out, "--jobs", "1", "--crf", "1", *QUICK)
         assert result.returncode == 0, result
         assert "4 videos encoded, 3 of them before" in result.stdout
     finally:
@@ -244,6 +247,17 @@ def test_as_good_as_others(tiny: Path, tmp_path: Path) -> None:
     assert len({one.crf for one in outcomes(tmp_path / "all")}) == 1
 
 
+def test_structures_are_tried_on_some_of_the_videos(tiny: Path, tmp_path: Path) -> None:
+    plot = tmp_path / "front.svg"
+    result = encode(tiny, "--explore", "--bandwidth", "100MB", "--plot", plot)
+    assert result.returncode == 0, result
+    assert "3 videos, 120 frames, at equal PSNR" in result.stdout
+    assert "Cheapest to read at 100 MB/s, all patterns alike: " in result.stdout
+    assert plot.read_text().startswith("<?xml")
+    assert "go with --explore" in the_line(encode(tiny, tmp_path, "--plot", plot), 2)
+    assert "--bandwidth" in the_line(encode(tiny, "--explore", "--bandwidth", "20%"), 2)
+
+
 def test_wrong_use(tiny: Path, tmp_path: Path) -> None:
     one = tiny / "one.mp4"
     assert "SRC... OUT" in the_line(encode(), 2)
@@ -289,7 +303,7 @@ def started(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_what_was_interrupted_goes_on(slow: Path, tmp_path: Path, number: int) -> None:
-    with started(slow, tmp_path, "--jobs", "1") as process:
+    with started(slow, tmp_path, "--jobs", "1", *QUICK) as process:
         eventually(lambda: len(lines_of(tmp_path, "done")) == 1, 60)
         eventually(lambda: len(lines_of(tmp_path, "begun")) == 2, 60)
         process.send_signal(number)
@@ -300,7 +314,7 @@ def test_what_was_interrupted_goes_on(slow: Path, tmp_path: Path, number: int) -
     assert output.startswith("1 video encoded\n")
     assert len(results_in(tmp_path)) == 1
     assert hidden_in(tmp_path) == []
-    again = encode(slow, tmp_path)
+    again = encode(slow, tmp_path, *QUICK)
     assert again.returncode == 0, again
     assert "3 videos encoded, 1 of them before" in again.stdout
 
@@ -321,7 +335,7 @@ def test_an_interrupted_dry_run_leaves_nothing(slow: Path, tmp_path: Path) -> No
 
 
 def test_a_killed_worker_costs_nothing_but_time(slow: Path, tmp_path: Path) -> None:
-    with started(slow, tmp_path, "--jobs", "1") as process:
+    with started(slow, tmp_path, "--jobs", "1", *QUICK) as process:
         eventually(lambda: hidden_in(tmp_path) != [], 60)
         os.kill(worker_of(process.pid), signal.SIGKILL)
         output, _ = process.communicate(timeout=100)
@@ -333,7 +347,7 @@ def test_a_killed_worker_costs_nothing_but_time(slow: Path, tmp_path: Path) -> N
 
 
 def test_two_runs_at_once(slow: Path, tmp_path: Path) -> None:
-    with started(slow, tmp_path, "--jobs", "1") as process:
+    with started(slow, tmp_path, "--jobs", "1", *QUICK) as process:
         eventually(lambda: lines_of(tmp_path, "begun") != [], 60)
         assert the_line(encode(slow, tmp_path), 1) == (
             f"{tmp_path}: another framefs transcode writes there; "
@@ -348,7 +362,9 @@ def test_killed_at_any_moment_it_goes_on(tiny: Path, tmp_path: Path) -> None:
     clips = sorted(path for path in tiny.rglob("*.*") if path.is_file())
     contents = []
     for clip in clips:
-        transcode(str(clip), str(tmp_path / "expected.mp4"), Settings.of_profile("fast"))
+        transcode(
+            str(clip), str(tmp_path / "expected.mp4"), Settings.of_profile("fast", anchors="fixed")
+        )
         contents.append((tmp_path / "expected.mp4").read_bytes())
     videos, out = tmp_path / "videos", tmp_path / "out"
     expected = {}
@@ -364,14 +380,14 @@ def test_killed_at_any_moment_it_goes_on(tiny: Path, tmp_path: Path) -> None:
     settled: dict[str, int] = {}
     for n in range(20):
         left = set(hidden_in(out))
-        with started(videos, out, "--jobs", "2") as process:
+        with started(videos, out, "--jobs", "2", *QUICK) as process:
             while n % 5 and process.poll() is None and set(hidden_in(out)) <= left:
                 time.sleep(0.02)  # until it encodes; else it is killed while it comes up
             time.sleep(rng.uniform(0, 0.8))
             process.kill()
             process.communicate(timeout=20)
         look(out, expected, settled)
-    result = encode(videos, out)
+    result = encode(videos, out, *QUICK)
     assert result.returncode == 0, result
     assert f"80 videos encoded, {len(settled)} of them before" in result.stdout
     look(out, expected, settled)
