@@ -1,5 +1,5 @@
 # Every target does its own set-up; see scripts/setup.sh.
-.PHONY: run test test-loaders lint protocol exactness stress setup test-setup clean bench bench-mount
+.PHONY: run test test-loaders test-cluster lint protocol exactness stress setup test-setup clean bench bench-mount
 .DEFAULT_GOAL := test
 python := .venv/bin/python
 BENCH_CLIPS ?= $(if $(FRAMEFS_CORPUS),$(FRAMEFS_CORPUS)/robot/native264_*,sample/*.mp4)
@@ -16,6 +16,11 @@ test: test-setup lint
 test-loaders: test-setup
 	@scripts/setup-loaders.sh
 	FRAMEFS_LEROBOT21=.venv-loaders/lerobot21 .venv-loaders/bin/python -m pytest tests/loaders
+
+# Real Ray clusters of two nodes, one of which is killed; make test has them where Ray is installed.
+test-cluster: test-setup
+	@scripts/setup-cluster.sh
+	.venv-cluster/bin/python -m pytest tests/engines/test_cluster.py tests/cli/test_cluster.py
 
 lint: setup
 	.venv/bin/ruff check .
@@ -57,4 +62,4 @@ test-setup:
 	@scripts/setup.sh --tests
 
 clean:
-	rm -rf .venv .venv-bench .venv-loaders build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-bench .venv-cluster .venv-loaders build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

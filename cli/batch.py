@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Callable
-from typing import TypeVar
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
+from typing import Protocol, TypeVar
 
 import click
 from rich.console import Console
@@ -14,22 +16,23 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from cli.errors import CommandFailed
 from config import Settings
-from decoder.corpus import Source
 from decoder.errors import DecoderError
 from decoder.store import default_index_path
+from engines import Broken, Engine, Job
+from engines.cluster import NoCluster
 from inspection.sources import Found, find
-from inspection.workers import Broken, Job, work_through
 
+
+class Named(Protocol):
+    """A source, or something that is made of one."""
+
+    @property
+    def path(self) -> str:
+        """Of the source."""
+
+
+_Named = TypeVar("_Named", bound=Named)
 _Result = TypeVar("_Result")
-
-JOBS = click.IntRange(1, 256)
-PATIENCE = click.FloatRange(1, 86400)
-DEFAULT_PATIENCE = 300.0
-
-
-def cores() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 def index_path(settings: Settings) -> str:
@@ -73,24 +76,25 @@ def sources_of(settings: Settings, source: str | None) -> Found:
 
 
 def go_through(
-    job: Job[Source, _Result],
-    sources: list[Source],
+    job: Job[_Named, _Result],
+    sources: Sequence[_Named],
     *,
     verb: str,
-    jobs: int | None,
-    patience: float,
-    take: Callable[[Source, _Result | Broken], list[str]],
+    engine: Engine,
+    take: Callable[[_Named, _Result | Broken], list[str]],
 ) -> bool:
-    """Does ``job`` for all ``sources``, with a progress bar on a terminal.
+    """Does ``job`` for all ``sources``, or what is made of them, with a progress bar on a terminal.
 
     Args:
         verb: what is being done, for the bar.
-        jobs: processes; by default one for each core.
-        patience: seconds after which one without a sign of life is given up.
+        engine: has it done.
         take: gets each result; returns lines to be said at once.
 
     Returns:
         Whether it came to its end and was not interrupted.
+
+    Raises:
+        CommandFailed: the engine cannot begin.
     """
     logging.getLogger().addHandler(logging.NullHandler())
     console = Console(stderr=True)
@@ -101,11 +105,10 @@ def go_through(
         TextColumn("{task.fields[name]}", markup=False),
         TimeRemainingColumn(),
     )
-    results = work_through(
-        job, sources, processes=min(jobs or cores(), len(sources) or 1), patience=patience
-    )
+    results = engine.run(job, sources)
     hidden = not console.is_terminal
     with (
+        interruptible(),
         contextlib.closing(results),
         Progress(*columns, console=console, transient=True, disable=hidden) as bar,
     ):
@@ -117,7 +120,23 @@ def go_through(
                 bar.update(task, advance=1, name=os.path.basename(source.path)[:40])
         except KeyboardInterrupt:
             return False
+        except NoCluster as error:
+            raise CommandFailed(str(error)) from error
     return True
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Has SIGTERM end work as Ctrl-C does: by KeyboardInterrupt, with nothing left behind."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _say(bar: Progress, hidden: bool, line: str) -> None:

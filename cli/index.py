@@ -8,25 +8,27 @@ import click
 
 from cli import batch, options
 from cli.choosing import chosen, settings_options
+from cli.engines import RAY, chosen_engine, engine_options
 from cli.errors import DONE, FAILED, INTERRUPTED
 from decoder.corpus import Source
-from inspection.ahead import Failed, Indexed, IndexJob, counted, summary, tidy
-from inspection.workers import Broken
+from engines import Broken, Engine
+from inspection.ahead import (
+    DistantIndexJob,
+    Failed,
+    Indexed,
+    IndexJob,
+    Made,
+    counted,
+    summary,
+    tidy,
+)
 
 
 @click.command(name="index", short_help="Make the indexes of a folder of videos ahead of time.")
 @click.argument("source", metavar="SRC", required=False)
 @settings_options
 @click.option("--hash", "hashes", is_flag=True, help="Decode everything and keep hashes as well.")
-@click.option("--jobs", type=batch.JOBS, metavar="N", help="Processes; by default one per core.")
-@click.option(
-    "--patience",
-    type=batch.PATIENCE,
-    default=batch.DEFAULT_PATIENCE,
-    show_default=True,
-    metavar="SECONDS",
-    help="Give up a video that shows no progress for so long.",
-)
+@engine_options
 def command(
     source: str | None,
     texts: tuple[str, ...],
@@ -35,6 +37,8 @@ def command(
     hashes: bool,
     jobs: int | None,
     patience: float,
+    engine: str,
+    address: str | None,
 ) -> int:
     """Make the indexes of all videos below the folder SRC, or of the video SRC.
 
@@ -50,18 +54,11 @@ def command(
         rotate=settings.decoder.rotate,
         hashes=hashes,
     )
-    results: list[Indexed | Failed] = []
-
-    def take(video: Source, result: Indexed | Failed | Broken) -> list[str]:
-        if isinstance(result, Broken):
-            result = Failed(video.path, result.reason)
-        results.append(result)
-        return []
-
+    using = chosen_engine(engine, address, jobs, patience)
     began = time.monotonic()
-    complete = batch.go_through(
-        job, found.sources, verb="indexing", jobs=jobs, patience=patience, take=take
-    )
+    go = _on_a_cluster if engine == RAY else _here
+    results: list[Indexed | Failed] = []
+    complete = go(job, found.sources, using, results)
     tidy(path)
     for line in summary(results, found.refused):
         click.echo(line)
@@ -71,3 +68,37 @@ def command(
         click.echo(f"stopped with {left} to go; the same command goes on from here", err=True)
         return INTERRUPTED
     return FAILED if found.refused or any(isinstance(r, Failed) for r in results) else DONE
+
+
+def _here(
+    job: IndexJob, sources: list[Source], engine: Engine, results: list[Indexed | Failed]
+) -> bool:
+    """Indexes ``sources``; whether it came to its end."""
+
+    def take(video: Source, result: Indexed | Failed | Broken) -> list[str]:
+        results.append(Failed(video.path, result.reason) if isinstance(result, Broken) else result)
+        return []
+
+    return batch.go_through(job, sources, verb="indexing", engine=engine, take=take)
+
+
+def _on_a_cluster(
+    job: IndexJob, sources: list[Source], engine: Engine, results: list[Indexed | Failed]
+) -> bool:
+    """The same; only this process works with the store."""
+    distant = DistantIndexJob(job)
+    indexer = job.indexer()
+    results += filter(None, (distant.found(indexer, source) for source in sources))
+    known = {result.path for result in results}
+
+    def take(video: Source, result: Made | Failed | Broken) -> list[str]:
+        if isinstance(result, Made):
+            results.append(distant.keep(indexer, video, result))
+        else:
+            results.append(Failed(video.path, result.reason))
+        return []
+
+    rest = [source for source in sources if source.path not in known]
+    complete = batch.go_through(distant, rest, verb="indexing", engine=engine, take=take)
+    indexer.store.close()
+    return complete

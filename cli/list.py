@@ -16,13 +16,14 @@ from annotations.formats import COUNTING, FORMATS, SPACED
 from annotations.reels import folder_of, label_of
 from cli import batch, options, places
 from cli.choosing import chosen, settings_options
+from cli.engines import job_options, local
 from cli.errors import DONE, FAILED, INTERRUPTED, CommandFailed
 from cli.running import complain
 from config import Settings
 from decoder.corpus import Source
 from decoder.errors import DecoderError
+from engines import Broken
 from inspection.ahead import Failed, Indexed, IndexJob, tidy
-from inspection.workers import Broken
 from mount import composed
 from vfs.errors import VfsError
 from vfs.inventory import Listed
@@ -47,15 +48,7 @@ LAYOUTS = {
 @click.option("--prefix", default="", metavar="DIR", help="Put DIR/ before each path.")
 @click.option("--output", metavar="FILE", help="Write to FILE; by default to stdout.")
 @click.option("--classes", metavar="FILE", help="Take the classes from FILE, or write it.")
-@click.option("--jobs", type=batch.JOBS, metavar="N", help="Processes; by default one per core.")
-@click.option(
-    "--patience",
-    type=batch.PATIENCE,
-    default=batch.DEFAULT_PATIENCE,
-    show_default=True,
-    metavar="SECONDS",
-    help="Give up a video that shows no progress for so long.",
-)
+@job_options
 def command(
     source: str | None,
     texts: tuple[str, ...],
@@ -93,7 +86,7 @@ def command(
         path, stream=settings.decoder.stream, rotate=settings.decoder.rotate, hashes=False
     )
     complete = batch.go_through(
-        job, found.sources, verb="indexing", jobs=jobs, patience=patience, take=take
+        job, found.sources, verb="indexing", engine=local(jobs, patience), take=take
     )
     tidy(path)
     if not complete:

@@ -19,6 +19,8 @@ _VERBS = {
     "index": "cli.index",
     "inspect": "cli.inspect",
     "verify": "cli.verify",
+    "compare": "cli.compare",
+    "transcode": "cli.transcode",
     "list": "cli.list",
     "stats": "cli.stats",
     "doctor": "cli.doctor",

@@ -6,10 +6,11 @@ import click
 
 from cli import batch, options
 from cli.choosing import chosen, settings_options
+from cli.engines import job_options, local
 from cli.errors import DONE, FAILED, INTERRUPTED
 from decoder.corpus import Source
+from engines import Broken
 from inspection.comparison import Compared, CompareJob, describe, totals
-from inspection.workers import Broken
 
 
 @click.command(name="verify", short_help="Compare what a mount shows with a full decode.")
@@ -25,15 +26,7 @@ from inspection.workers import Broken
     help="Compare N frames of each video, picked at random.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Picks them.")
-@click.option("--jobs", type=batch.JOBS, metavar="N", help="Processes; by default one per core.")
-@click.option(
-    "--patience",
-    type=batch.PATIENCE,
-    default=batch.DEFAULT_PATIENCE,
-    show_default=True,
-    metavar="SECONDS",
-    help="Give up a video that shows no progress for so long.",
-)
+@job_options
 def command(
     source: str | None,
     texts: tuple[str, ...],
@@ -68,7 +61,7 @@ def command(
         return describe(result)
 
     complete = batch.go_through(
-        job, found.sources, verb="comparing", jobs=jobs, patience=patience, take=take
+        job, found.sources, verb="comparing", engine=local(jobs, patience), take=take
     )
     for refused in found.refused:
         click.echo(f"unreadable: {refused}")

@@ -146,6 +146,10 @@ class Indexer:
         self._keep(source, hashed, time.monotonic() - began)
         return hashed
 
+    def keep(self, source: Source, index: SourceIndex) -> None:
+        """Keeps an index that was made elsewhere, with the same options."""
+        self.store.put(source, self._options, index)
+
     def _keep(self, source: Source, index: SourceIndex, seconds: float) -> None:
         how = "from headers" if index.feed else f"by decoding, because {index.facts.fallback}"
         if index.facts.rule is not None:
@@ -154,4 +158,4 @@ class Indexer:
         _log.info("%s: indexed %d frames in %.2f s %s", source.path, count, seconds, how)
         for damage in index.facts.damage:
             _log.warning("%s: damaged: %s", source.path, damage)
-        self.store.put(source, self._options, index)
+        self.keep(source, index)

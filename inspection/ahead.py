@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,7 +15,7 @@ from decoder.errors import DecoderError
 from decoder.index import SourceIndex
 from decoder.indexing import Indexer
 from decoder.store import IndexStore
-from inspection.workers import Pulse
+from engines import Pulse
 
 _WHERE = re.compile(r"^(?:picture|frame|packet) \d+: ")
 
@@ -52,7 +53,7 @@ class Failed:
 
 
 class IndexJob:
-    """Indexes one source after the other; a `inspection.workers.Job`.
+    """Indexes one source after the other; an `engines.Job`.
 
     Args:
         store: path of the index store.
@@ -61,41 +62,98 @@ class IndexJob:
     """
 
     def __init__(self, store: str, *, stream: int | None, rotate: bool, hashes: bool) -> None:
-        self._store = store
-        self._stream = stream
-        self._rotate = rotate
-        self._hashes = hashes
+        self.store = store
+        self.stream = stream
+        self.rotate = rotate
+        self.hashes = hashes
         self._indexer: Indexer | None = None
 
     def __call__(self, item: Source, pulse: Pulse) -> Indexed | Failed:
         """Makes sure that the store has the index of ``item``."""
         if self._indexer is None:
-            self._indexer = Indexer(
-                IndexStore(self._store), stream=self._stream, rotate=self._rotate, stop=pulse
-            )
+            self._indexer = self.indexer(pulse)
         began = time.monotonic()
         try:
             index = self._indexer.stored(item)
             found = index is not None
             if index is None:
                 index = self._indexer.make(item)
-            if self._hashes and not has_hashes(index):
+            if self.hashes and not has_hashes(index):
                 found = False
                 index = self._indexer.add_hashes(item, index)
         except DecoderError as error:
             return Failed(item.path, str(error))
         if not self._indexer.keeps(item):
-            return Failed(item.path, f"{item.path}: its index cannot be kept in {self._store}")
-        return Indexed(
-            path=item.path,
-            how=_how(index),
-            reason=index.facts.fallback,
-            found=found,
-            frames=index.frame_count,
-            packets=len(index.packets),
-            seconds=time.monotonic() - began,
-            container=index.facts.container,
-        )
+            return self.refused(item)
+        return _indexed(item, index, found, began)
+
+    def indexer(self, stop: threading.Event | None = None) -> Indexer:
+        """Finds indexes in the store, and keeps them there."""
+        return Indexer(IndexStore(self.store), stream=self.stream, rotate=self.rotate, stop=stop)
+
+    def refused(self, item: Source) -> Failed:
+        """What is said of an index that the store does not take."""
+        return Failed(item.path, f"{item.path}: its index cannot be kept in {self.store}")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An index made where the store is not, in bytes."""
+
+    what: Indexed
+    content: bytes
+
+
+class DistantIndexJob:
+    """Does what ``job`` does on machines that do not share its store; an `engines.Job`.
+
+    The store is one file of a database, which several machines cannot use at once: they send
+    indexes, and `found` and `keep` work with the store.
+    """
+
+    def __init__(self, job: IndexJob) -> None:
+        self._job = IndexJob(":memory:", stream=job.stream, rotate=job.rotate, hashes=job.hashes)
+        self._near = job
+
+    def __call__(self, item: Source, pulse: Pulse) -> Made | Failed:
+        """Makes the index of ``item``."""
+        began = time.monotonic()
+        indexer = self._job.indexer(pulse)  # forgets it again
+        try:
+            index = indexer.make(item)
+            if self._job.hashes:
+                index = indexer.add_hashes(item, index)
+        except DecoderError as error:
+            return Failed(item.path, str(error))
+        finally:
+            indexer.store.close()
+        return Made(_indexed(item, index, False, began), index.to_bytes())
+
+    def found(self, indexer: Indexer, item: Source) -> Indexed | None:
+        """What there is to say if the store has the index already; None if it has to be made."""
+        began = time.monotonic()
+        index = indexer.stored(item)
+        if index is None or (self._job.hashes and not has_hashes(index)):
+            return None
+        return _indexed(item, index, True, began)
+
+    def keep(self, indexer: Indexer, item: Source, made: Made) -> Indexed | Failed:
+        """Puts what was made into the store."""
+        indexer.keep(item, SourceIndex.from_bytes(made.content))
+        return made.what if indexer.keeps(item) else self._near.refused(item)
+
+
+def _indexed(item: Source, index: SourceIndex, found: bool, began: float) -> Indexed:
+    return Indexed(
+        path=item.path,
+        how=_how(index),
+        reason=index.facts.fallback,
+        found=found,
+        frames=index.frame_count,
+        packets=len(index.packets),
+        seconds=time.monotonic() - began,
+        container=index.facts.container,
+    )
 
 
 def tidy(store: str) -> None:

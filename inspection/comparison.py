@@ -15,8 +15,8 @@ from decoder.index import SourceIndex
 from decoder.indexing import Indexer, disagreement
 from decoder.reader import FrameReader
 from decoder.store import IndexStore
+from engines import Pulse
 from inspection.ahead import counted
-from inspection.workers import Pulse
 
 _LARGEST = 20
 """Frames in one request at most."""
@@ -70,7 +70,7 @@ class Compared:
 
 
 class CompareJob:
-    """Compares one source after the other; a `inspection.workers.Job`.
+    """Compares one source after the other; a `engines.Job`.
 
     Args:
         store: path of the index store, where a mount finds its indexes.

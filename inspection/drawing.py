@@ -60,7 +60,7 @@ def require(path: str) -> None:
     """
     if os.path.splitext(path)[1].lower() not in FORMATS:
         raise ValueError(f"{path} ends in none of {', '.join(FORMATS)}")
-    _figure((1.0, 1.0))
+    new_figure((1.0, 1.0))
 
 
 def draw_source(path: str, title: str, index: SourceIndex, asked: Request | None = None) -> None:
@@ -71,7 +71,7 @@ def draw_source(path: str, title: str, index: SourceIndex, asked: Request | None
         OSError: the file cannot be written.
     """
     picture = Scene(index, asked)
-    figure = _figure(_size(picture))
+    figure = new_figure(_size(picture))
     if picture.graph is None:
         title += f"\nno references are known: {index.facts.fallback}"
     figure.suptitle(title, x=0.01, ha="left", fontsize=11, color=_INK)
@@ -94,7 +94,7 @@ def draw_source(path: str, title: str, index: SourceIndex, asked: Request | None
 
 def draw_model(path: str, period: int = MODEL_PERIOD, count: int = MODEL_COUNT) -> None:
     """Writes the model's amplification over the stride to ``path``. Raises as `draw_source`."""
-    figure = _figure((8.0, 4.6))
+    figure = new_figure((8.0, 4.6))
     axes = figure.subplots()
     strides = np.arange(1, 2 * period + 1)
     values = [expected_amplification(period, count, int(stride)) for stride in strides]
@@ -129,7 +129,8 @@ def draw_model(path: str, period: int = MODEL_PERIOD, count: int = MODEL_COUNT) 
     figure.savefig(path, dpi=140)
 
 
-def _figure(size: tuple[float, float]) -> Figure:
+def new_figure(size: tuple[float, float]) -> Figure:
+    """An empty figure of ``size`` in inches. Raises PlotsMissing."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:

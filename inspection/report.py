@@ -13,6 +13,7 @@ from decoder.index import SourceIndex
 from decoder.model import expected_amplification
 from decoder.plan import Feed, Plan, Run, plan, whole
 from inspection.anatomy import Anatomy, Pattern, pictures_of_frames, skipped
+from inspection.scheme import scheme
 
 MODEL_PERIOD = 32
 MODEL_COUNT = 10
@@ -65,6 +66,7 @@ def as_data(
         "geometries": msgspec.to_builtins(index.geometries),
         "sparse": index.feed is not None,
         "skipping": skipped(index),
+        "scheme": None if (found_scheme := scheme(index)) is None else asdict(found_scheme),
         "structure": asdict(found),
     }
     if asked is not None:
@@ -89,6 +91,9 @@ def lines(path: str, index: SourceIndex, found: Anatomy) -> list[str]:
         rows.append(("segments", _segments(found)))
     if found.order:
         rows.append(("order", f"{found.order} (lower case: no other picture reads it)"))
+    made = scheme(index)
+    if made is not None:
+        rows.append(("scheme", str(made)))
     if found.closures is not None:
         sizes = found.closures
         text = f"{sizes.mean:.1f} pictures on average, {sizes.worst} at worst (frame "

@@ -55,7 +55,9 @@ def test_framefs_alone_tells_its_verbs() -> None:
     assert all(verb in result.stderr for verb in ("mount", "umount", "index", "verify", "doctor"))
 
 
-@pytest.mark.parametrize("verb", ["mount", "umount", "index", "inspect", "verify", "doctor"])
+@pytest.mark.parametrize(
+    "verb", ["mount", "umount", "index", "inspect", "verify", "transcode", "doctor"]
+)
 def test_help(verb: str) -> None:
     result = run(*FRAMEFS, verb, "--help")
     assert result.returncode == 0

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ctypes
+import multiprocessing
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +12,8 @@ from decoder.corpus import Source
 from decoder.index import SourceIndex
 from decoder.indexing import Indexer
 from decoder.store import IndexStore
+from engines import Pulse
 from inspection.comparison import Compared, CompareJob, describe, requests_of, totals
-from inspection.workers import Pulse
 from tests.inspection.graphs import forgetful
 
 OPTIONS = "stream=auto rotate=1"
@@ -20,7 +21,7 @@ OPTIONS = "stream=auto rotate=1"
 
 def compare(store: Path, source: Source, sample: int | None = None, seed: int = 0) -> Compared:
     job = CompareJob(str(store), stream=None, rotate=True, sample=sample, seed=seed)
-    return job(source, Pulse(ctypes.c_uint64()))
+    return job(source, Pulse(multiprocessing.RawArray(ctypes.c_uint64, 4)))
 
 
 def test_sound_source(tmp_path: Path, source: Source) -> None:
