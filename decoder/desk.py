@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -47,8 +48,8 @@ class Errand:
     """
 
     __slots__ = (
-        "_done", "_given", "_noted", "_places", "due", "endless", "frames", "given_up", "job",
-        "promised", "reader", "walker",
+        "_done", "_given", "_moved", "_noted", "_places", "due", "endless", "frames", "given_up",
+        "job", "promised", "reader", "walker",
     )  # fmt: skip
 
     job: Job
@@ -64,6 +65,7 @@ class Errand:
         self.promised = 0
         self.reader: FrameReader | None = None
         self._noted = 0
+        self._moved: float | None = None
         self._done = 0  # so many have been given, from the first on,
         self._given: set[int] = set()  # and those in these places
         self._places = None if isinstance(frames, range) else {n: k for k, n in enumerate(frames)}
@@ -92,13 +94,23 @@ class Errand:
         """All that is due has been given, but not all."""
         return self.due <= self._done < len(self.frames)
 
-    @property
-    def is_moving(self) -> bool:
-        """Whether anything has been read for it since this was asked last, or it waits to begin."""
-        if self.reader is None:
-            return True
-        before, self._noted = self._noted, self.reader.stats.bytes_read
-        return self._noted != before
+    def begin(self) -> None:
+        """Its work begins."""
+        self._moved = time.monotonic()
+
+    def is_stuck(self, seconds: float) -> bool:
+        """Whether it has begun, and for so long nothing has been seen to be read for it.
+
+        However many ask: those who were waiting together ask at the same time.
+        """
+        now = time.monotonic()
+        before = self._noted
+        self._noted = self.reader.stats.bytes_read if self.reader is not None else 0
+        if self._moved is None:
+            return False
+        if self._noted != before:
+            self._moved = now
+        return now - self._moved >= seconds
 
 
 @dataclass(slots=True)
@@ -198,7 +210,7 @@ class Desk:
         try:
             return wait.future.result(patience)
         except FutureTimeout:
-            self._despair(n, wait)
+            self._despair(n, wait, patience)
             raise TimedOut(
                 f"{self._source.path}: frame {n} was not decoded within {patience:g} s; "
                 "check the storage, or raise decoder.deadline"
@@ -283,6 +295,7 @@ class Desk:
         problem: Exception | None = None
         meter: Meter | None = None
         try:
+            errand.begin()
             if not errand.given_up:
                 with self._borrow(errand.frames[0]) as reader:
                     errand.reader = reader
@@ -344,15 +357,15 @@ class Desk:
             assert problem is not None
             wait.future.set_exception(problem)
 
-    def _despair(self, n: int, wait: _Wait) -> None:
-        """Somebody waits no longer; what has not moved meanwhile is not waited for at all."""
+    def _despair(self, n: int, wait: _Wait, patience: float) -> None:
+        """Somebody waits no longer; what has not moved for long is not waited for at all."""
         with self._lock:
             self._tally.overdue += 1
             wait.askers -= 1
             if not wait.askers and self._asked.get(n) is wait:
                 del self._asked[n]
             for errand in [errand for errand in self._errands if errand.place(n) >= 0]:
-                if not errand.is_moving:
+                if errand.is_stuck(patience / 2):
                     self._remove(errand)
                     self._crew.forsake(errand.job)
                     if errand.reader is not None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import decoder.packets
 import decoder.sparse
 from decoder.corpus import Source, source_at
 from decoder.errors import DecodeFailed, SourceChanged, Stopped, TimedOut
@@ -355,3 +356,33 @@ def test_what_has_been_promised_is_kept_account_of(service: FrameService, ddra: 
     settle(service)
     stock = vars(vars(service)["_desks"])["_stock"]
     assert vars(stock)["_promised"] == 0
+
+
+def test_what_goes_on_is_waited_for_by_those_who_give_up_together(
+    chain: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = FrameService(IndexStore(":memory:"), deadline=0.4)
+    service.index(chain)
+    real = decoder.packets.PacketReader.read
+
+    def slow(self: Any, ordinal: int) -> bytes:
+        time.sleep(0.01)
+        return real(self, ordinal)
+
+    monkeypatch.setattr(decoder.packets.PacketReader, "read", slow)
+    barrier = threading.Barrier(4)
+
+    def ask(_: int) -> None:
+        barrier.wait()
+        for _ in range(20):
+            try:
+                assert read_barcode(service.array(chain, 90, "rgb24")).frame == 90
+            except TimedOut:
+                continue
+            return
+        pytest.fail("never decoded")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(ask, range(4)))
+    assert reconstructed(service) <= 2 * 91  # who comes late has it decoded again
+    service.close()
