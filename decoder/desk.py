@@ -229,7 +229,7 @@ class Desk:
         ahead = outlook.ahead if self._is_anchor is not None else 0
         if following is not None and outlook.stride:
             self._extend(following, n + ahead * outlook.stride)
-        if not needed or any(self._extend(errand, n) for errand in self._errands):
+        if not needed or self._is_due(n):
             return
         if following is not None:
             self._end(following)
@@ -256,11 +256,18 @@ class Desk:
             self._crew.wake(errand.job)
         return place >= 0 and n <= errand.frames[-1]
 
+    def _is_due(self, n: int) -> bool:
+        """Whether an errand will give frame ``n``, which has it go on so far."""
+        return any(self._extend(errand, n) for errand in self._errands)
+
     def _gather(self) -> None:
-        """Begins an errand for what waits and no errand will give, if there may be another."""
+        """Begins an errand for what waits and no errand will give, if there may be another.
+
+        What one will give only if its walk goes on is made due.
+        """
+        waiting = sorted(k for k in self._asked if not self._is_due(k))
         if sum(errand.walker is None for errand in self._errands) >= self._parallel:
             return
-        waiting = sorted(k for k in self._asked if all(e.place(k) < 0 for e in self._errands))
         alone = next((k for k in waiting if k in self._alone), None)
         if alone is not None:
             self._alone.discard(alone)

@@ -8,16 +8,20 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import av
+import numpy as np
 import pytest
 
 import decoder.packets
 import decoder.sparse
 from decoder.corpus import Source, source_at
 from decoder.errors import DecodeFailed, SourceChanged, Stopped, TimedOut
+from decoder.foresight import ALONE, Outlook
 from decoder.reader import FrameReader
 from decoder.service import FrameService
 from decoder.store import IndexStore
 from tests.clips import read_barcode, write_clip
+from tests.oracle import full_frames
 
 LENGTH = 96
 
@@ -385,4 +389,27 @@ def test_what_goes_on_is_waited_for_by_those_who_give_up_together(
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(ask, range(4)))
     assert reconstructed(service) <= 2 * 91  # who comes late has it decoded again
+    service.close()
+
+
+def test_who_waited_with_a_walk_that_ends_is_served_by_another(
+    ddra: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = FrameService(IndexStore(":memory:"), deadline=10)
+    service.index(ddra)
+    free = threading.Event()
+    with monkeypatch.context() as held, ThreadPoolExecutor(2) as pool:
+        hold_decoding(held, free)
+        second = pool.submit(service.array, ddra, 40, "rgb24", Outlook(2, 2, 7, 8))
+        while service.load.desks.decoding == 0:
+            time.sleep(0.002)
+        held.undo()
+        for n in range(20, 30):
+            read(service, ddra, n, 1)  # what is decoded now ends before 44, what may be does not
+        third = pool.submit(service.array, ddra, 44, "rgb24")
+        time.sleep(0.1)
+        service._desks._desk(ddra, service.index(ddra)).leave(2)
+        assert read_barcode(third.result(5)).frame == 44
+        assert read_barcode(second.result(5)).frame == 40
+        free.set()
     service.close()
