@@ -44,12 +44,17 @@ class Crew:
         self._threads = 0
         self._closed = False
 
-    def add(self, job: Job) -> None:
-        """Has ``job`` worked at, from now or later; one that raises is logged and finished."""
+    def add(self, job: Job) -> bool:
+        """Has ``job`` worked at, from now or later; one that raises is logged and finished.
+
+        False, and nothing is done, when closed.
+        """
         with self._changed:
-            if not self._closed:
-                self._waiting.append(job)
-                self._admit()
+            if self._closed:
+                return False
+            self._waiting.append(job)
+            self._admit()
+            return True
 
     def wake(self, job: Job) -> None:
         """Has ``job`` go on, if it rests or is about to."""

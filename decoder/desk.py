@@ -280,7 +280,8 @@ class Desk:
         self._errands.append(errand)
         if errand.walker is not None:
             self._promise(errand, errand.due - 1)
-        self._crew.add(errand.job)
+        if not self._crew.add(errand.job):
+            self._refuse()
 
     def _promise(self, errand: Errand, frames: int) -> None:
         errand.promised += frames
@@ -382,7 +383,10 @@ class Desk:
     def close(self) -> None:
         """Whoever still waits hears that nothing comes any more."""
         with self._lock:
-            waits, self._asked = self._asked, {}
+            self._refuse()
+
+    def _refuse(self) -> None:
+        waits, self._asked = self._asked, {}
         for wait in waits.values():
             wait.future.set_exception(
                 Stopped(f"{self._source.path}: not read, decoding is being shut down")

@@ -197,7 +197,7 @@ def test_closing_ends_all(crew: Crew) -> None:
     count = len(done)
     time.sleep(0.1)
     assert len(done) <= count + 1
-    crew.add(counting(done, "late", 1))
+    assert not crew.add(counting(done, "late", 1))
     time.sleep(0.05)
     assert "late" not in done
 

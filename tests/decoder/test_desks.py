@@ -413,3 +413,12 @@ def test_who_waited_with_a_walk_that_ends_is_served_by_another(
         assert read_barcode(second.result(5)).frame == 40
         free.set()
     service.close()
+
+
+def test_a_request_that_comes_after_closing_ends_at_once(ddra: Source) -> None:
+    service = FrameService(IndexStore(":memory:"))
+    index = service.index(ddra)
+    desks = service._desks
+    service.close()
+    with pytest.raises(Stopped):
+        desks.frame(ddra, index, 5, ALONE)
