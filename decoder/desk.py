@@ -14,6 +14,7 @@ from decoder.corpus import Source
 from decoder.crew import Crew, Job
 from decoder.errors import DecoderError, SourceChanged, Stopped, TimedOut
 from decoder.foresight import Outlook
+from decoder.media import check_unchanged
 from decoder.pixels import Pixels
 from decoder.reader import FrameReader
 from decoder.statistics import Meter, Statistics
@@ -312,6 +313,10 @@ class Desk:
                         meter.read()
                         self._deliver(errand, n, pixels)
                         del pixels
+                        if errand.is_idle:
+                            # What it reads on with may not be a mixture of two versions, and the
+                            # file may be as it was again by then.
+                            check_unchanged(self._source)
                         while errand.is_idle and not errand.given_up:
                             yield False
                         if errand.given_up:
