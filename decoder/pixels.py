@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Literal, cast
@@ -24,18 +25,20 @@ PixelFormat = Literal["rgb24", "rgb48le", "gray", "gray16le"]
 
 
 class Pixels:
-    """One decoded frame, as the decoder made it.
+    """One decoded frame, as the decoder made it. Thread safe.
 
     Args:
         frame: the decoder's frame; kept alive, never written to.
         rotate: turn arrays by the display matrix, as the ffmpeg tool does when it extracts images.
     """
 
-    __slots__ = ("__dict__", "_rotate", "native")
+    __slots__ = ("__dict__", "_converting", "_rotate", "native")
 
     def __init__(self, frame: av.VideoFrame, *, rotate: bool = True) -> None:
         self.native = frame
         self._rotate = rotate
+        # PyAV keeps one converter a frame, and changes the frame's own tags while it works.
+        self._converting = threading.Lock()
 
     @cached_property
     def geometry(self) -> Geometry:
@@ -89,9 +92,11 @@ class Pixels:
         would be other colours.
         """
         frame = self.native
+        with self._converting:
+            colors = f"matrix {int(frame.colorspace)} range {int(frame.color_range)}"
         kind = (
-            f"{frame.width}x{frame.height} {frame.format.name} matrix {int(frame.colorspace)} "
-            f"range {int(frame.color_range)} interlaced {int(frame.interlaced_frame)}"
+            f"{frame.width}x{frame.height} {frame.format.name} {colors} "
+            f"interlaced {int(frame.interlaced_frame)}"
         )
         digest = xxhash.xxh3_64(kind.encode())
         for plane in self.planes:
@@ -110,7 +115,8 @@ class Pixels:
         try:
             # One thread: with several, swscale's slices overwrite each other's first samples now
             # and then (gray16le), or differ with their number (rgb48le). rgb24 is the same.
-            samples = self.native.to_ndarray(format=pixel_format, threads=1)
+            with self._converting:
+                samples = self.native.to_ndarray(format=pixel_format, threads=1)
         except (ValueError, av.FFmpegError) as error:
             raise UnsupportedStream(
                 f"frames of pixel format {self.native.format.name} cannot be converted to "

@@ -133,7 +133,9 @@ def without(graph: ReferenceGraph, run: Run, victim: int) -> Run:
     return replace(run, items=tuple(items))
 
 
-def deaf(self: SparseDecoder, run: Run) -> Iterator[tuple[int, av.VideoFrame | None]]:
+def deaf(
+    self: SparseDecoder, run: Run, by_products: bool
+) -> Iterator[tuple[int, av.VideoFrame | None]]:
     """`SparseDecoder._frames` without its alarms."""
     graph = self._feed.graph
     wanted = {packet for picture in run.targets for packet in graph.packets_of(picture)}

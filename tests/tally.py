@@ -128,10 +128,12 @@ class Tally:
                 running.shown += [frame.pts for frame in frames if frame.pts is not None]
             return frames
 
-        def watched(decoder: SparseDecoder, chosen: Run) -> Iterator[tuple[int, av.VideoFrame]]:
+        def watched(
+            decoder: SparseDecoder, chosen: Run, **options: bool
+        ) -> Iterator[tuple[int, av.VideoFrame]]:
             current[decoder] = _Running(chosen)
             try:
-                yield from run(decoder, chosen)
+                yield from run(decoder, chosen, **options)
                 if not any(chosen is walked for walked in walks):
                     self.counted += account(decoder._feed.graph, current[decoder])
             finally:

@@ -3,6 +3,8 @@ from __future__ import annotations
 import gc
 import struct
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -188,3 +190,25 @@ def test_native_planes_are_those_of_the_decoder(h264: Path) -> None:
             pixels = reader.frame(n)
             assert native_digest(pixels.native) == shown[n].digest
             assert [plane.shape for plane in pixels.planes] == [(96, 128), (48, 64), (48, 64)]
+
+
+def test_one_frame_that_several_threads_convert_at_once(tmp_path: Path) -> None:
+    """Askers of one frame are handed the same object."""
+    formats: tuple[PixelFormat, ...] = ("rgb24", "gray", "rgb48le", "rgb24", "gray16le", "rgb24")
+    path = write_clip(tmp_path / "a.mp4", frames=8, size=(320, 240))
+    with FrameReader(str(path)) as reader:
+        expected = {name: reader.read([5], name)[0] for name in formats}
+        for _ in range(60):
+            pixels = reader.frame(5)
+            before = pixels.hash
+            barrier = threading.Barrier(len(formats))
+
+            def convert(
+                name: PixelFormat, pixels: Pixels = pixels, barrier: threading.Barrier = barrier
+            ) -> bool:
+                barrier.wait()
+                return bool((pixels.array(name) == expected[name]).all())
+
+            with ThreadPoolExecutor(len(formats)) as pool:
+                assert all(pool.map(convert, formats))
+            assert pixels.hash == before
