@@ -128,7 +128,7 @@ class Crew:
                 job = (self._closing if closing else self._ready).popleft()
                 self._working[me] = job
                 self._woken.discard(job)
-            more = None
+            more: bool | None = None
             if closing:
                 job.close()
             else:

@@ -217,6 +217,16 @@ class Desk:
                 "check the storage, or raise decoder.deadline"
             ) from None
 
+    def retire(self) -> None:
+        """Keeps nothing from now on: the numbers of its frames may not hold any more."""
+        with self._lock:
+            self._is_anchor = None
+
+    @property
+    def is_retired(self) -> bool:
+        """Whether it decodes nothing but what is asked for."""
+        return self._is_anchor is None
+
     def leave(self, process: int) -> None:
         """The walk of ``process`` has ended: nothing more is decoded for it."""
         with self._lock:

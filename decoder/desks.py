@@ -111,7 +111,9 @@ class Desks:
     def forget(self, source: Source) -> None:
         """Keeps nothing of ``source`` any longer: its index has changed."""
         with self._lock:
-            self._desks.pop(source, None)
+            desk = self._desks.pop(source, None)
+        if desk is not None:
+            desk.retire()  # what it has begun goes on for those who wait
         self._stock.forget(source)
 
     @property
@@ -138,7 +140,7 @@ class Desks:
     def _desk(self, source: Source, index: SourceIndex) -> Desk:
         with self._lock:
             desk = self._desks.get(source)
-            if desk is None:
+            if desk is None or (index.feed is None and not desk.is_retired):
                 desk = self._desks[source] = Desk(
                     source,
                     partial(self._lend, self._pool, source),

@@ -75,7 +75,13 @@ class ReaderPool:
         """A reader to lend, and one to close for it where there are as many as may be."""
         with self._returned:
             while not self._stop.is_set():
-                idle = [reader for reader in self._idle if reader.source == source]
+                # Once a plan has failed, frames may have other numbers than before.
+                idle = [
+                    reader
+                    for reader in self._idle
+                    if reader.source == source
+                    and (reader.index.feed is None or index.feed is not None)
+                ]
                 before = [reader for reader in idle if reader.distance(frame) >= 0]
                 chosen = None
                 if before:

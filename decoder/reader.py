@@ -216,7 +216,9 @@ class FrameReader:
 
     def distance(self, n: int) -> int:
         """Packets to decode until frame ``n`` comes out, if it can be had by going on; else -1."""
-        return self._method.distance(n) if self._process == os.getpid() else -1
+        if self._process != os.getpid() or n >= len(self):  # others may take it to have more
+            return -1
+        return self._method.distance(n)
 
     def close(self) -> None:
         """Closes the file. The reader opens it again when it is used again."""

@@ -134,7 +134,7 @@ def without(graph: ReferenceGraph, run: Run, victim: int) -> Run:
 
 
 def deaf(
-    self: SparseDecoder, run: Run, by_products: bool
+    self: SparseDecoder, run: Run, by_products: bool = False
 ) -> Iterator[tuple[int, av.VideoFrame | None]]:
     """`SparseDecoder._frames` without its alarms."""
     graph = self._feed.graph

@@ -19,6 +19,7 @@ from decoder.corpus import Source, source_at
 from decoder.errors import DecodeFailed, SourceChanged, Stopped, TimedOut
 from decoder.foresight import ALONE, Outlook
 from decoder.reader import FrameReader
+from decoder.scan import scan
 from decoder.service import FrameService
 from decoder.store import IndexStore
 from tests.clips import read_barcode, write_clip
@@ -476,3 +477,32 @@ def test_a_walk_through_a_file_that_was_another_for_a_while(tmp_path: Path) -> N
         outlook = service.announce(source, n, 1)
         assert np.array_equal(service.array(source, n, "rgb24", outlook), reference[n]), n
     service.close()
+
+
+def test_nothing_from_before_a_plan_failed_is_used_after_it(
+    service: FrameService, ddra: Source
+) -> None:
+    for n in range(20):
+        read(service, ddra, n)  # a walk that rests, and frames read ahead
+    read(service, ddra, 60, 2)  # a reader that is open
+    settle(service)
+    old = service.index(ddra)
+    service._demote(ddra, "it was damaged")
+    assert service.load.desks.stock.entries == 0
+    # Somebody who has not heard of it yet.
+    service._desks.frame(ddra, old, 33, ALONE)
+    before = service.statistics.work().counters.conservative
+    for n in (20, 21, 61, 40):
+        read(service, ddra, n)
+    settle(service)
+    assert service.statistics.work().counters.conservative - before >= 4
+    assert service.load.desks.stock.entries == 0
+
+
+def test_a_frame_beyond_those_that_are_there_is_far_from_any_reader(tmp_path: Path) -> None:
+    source = source_at(str(write_clip(tmp_path / "a.mkv", version=1, frames=20, gop=5)))
+    index = scan(source, fallback="it was damaged")
+    with FrameReader(source, index=index) as reader:
+        reader.frame(3)
+        assert reader.distance(4) >= 0
+        assert reader.distance(20) == -1
