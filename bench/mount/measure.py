@@ -168,7 +168,9 @@ class Loader:
         counts = {name: operations.get(name, {"count": 0})["count"] for name in ("read", "open")}
         return {
             **cpu,
-            "reconstructed": pictures["target"] + pictures["reference"],
+            "reconstructed": sum(
+                pictures[why] for why in ("target", "read_ahead", "waste", "reference")
+            ),
             "state_only": pictures["state_only"],
             "bytes_read": found["sources"]["bytes_read"],
             "reads": counts["read"],
