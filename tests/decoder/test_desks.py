@@ -354,7 +354,7 @@ def test_what_is_read_ahead_is_not_pushed_out_by_the_same(ddra: Source, tmp_path
         list(pool.map(walk, range(6)))
     settle(service)
     load = service.load.desks
-    assert load.tally.foretold - load.stock.hits["foretold"] <= 0.3 * load.tally.foretold + 20
+    assert load.tally.foretold - load.stock.hits["foretold"] <= 0.3 * load.tally.foretold + 10
     service.close()
 
 
