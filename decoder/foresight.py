@@ -245,4 +245,4 @@ class Foresight:
 
 def _ahead(length: int) -> int:
     """How far to go beyond a walk of that length: its reader must not wait, and it may end here."""
-    return 1 if length < 4 else 2 if length < _WINDOW else 8
+    return 1 if length < _WINDOW else 8
