@@ -15,6 +15,10 @@ Job: TypeAlias = Generator[bool, None, None]
 _TURN = 0.02
 """Seconds that a job may go on while others wait."""
 
+STALL = 0.25
+"""Seconds after which a thread that is still in the same step counts as one that waits for storage:
+others need not wait with it."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -26,8 +30,8 @@ class Crew:
     there is work, and end with `close`.
 
     Args:
-        threads: that work at the same time.
-        begun: jobs that are at work or rest.
+        threads: that work at the same time, but for those that are stalled.
+        begun: jobs that are at work or rest, and so all threads.
     """
 
     def __init__(self, threads: int, begun: int) -> None:
@@ -38,7 +42,7 @@ class Crew:
         self._ready: deque[Job] = deque()
         self._resting: OrderedDict[Job, None] = OrderedDict()
         self._closing: deque[Job] = deque()
-        self._working: dict[threading.Thread, Job] = {}
+        self._working: dict[threading.Thread, tuple[Job, float]] = {}  # and since when
         self._woken: set[Job] = set()  # while they were at work
         self._active = 0
         self._threads = 0
@@ -64,7 +68,7 @@ class Crew:
                 self._active += 1
                 self._ready.append(job)
                 self._admit()
-            elif job in self._working.values():
+            elif any(its is job for its, _ in self._working.values()):
                 self._woken.add(job)
 
     def forsake(self, job: Job) -> None:
@@ -73,13 +77,23 @@ class Crew:
         Should the step end after all, job and thread end, too.
         """
         with self._changed:
-            stuck = [thread for thread, its in self._working.items() if its is job]
+            stuck = [thread for thread, (its, _) in self._working.items() if its is job]
             for thread in stuck:
                 del self._working[thread]
                 self._woken.discard(job)
                 self._threads -= 1
                 self._active -= 1
             self._admit()
+
+    def relieve(self) -> None:
+        """Has other threads work in place of stalled ones; to be called by who waits for long."""
+        with self._changed:
+            self._admit()
+
+    def is_stalled(self, job: Job) -> bool:
+        """Whether ``job`` has been in the same step for long."""
+        with self._changed:
+            return any(its is job and _is_long_ago(at) for its, at in self._working.values())
 
     @property
     def load(self) -> tuple[int, int, int]:
@@ -110,11 +124,17 @@ class Crew:
             self._active += 1
         due = len(self._ready) + len(self._closing)
         idle = self._threads - len(self._working)
-        while due > idle and self._threads < self._threads_most:
+        while due > idle and self._threads < self._begun_most and self._missing > 0:
             self._threads += 1
             idle += 1
             threading.Thread(target=self._work, name="framefs-decode", daemon=True).start()
-        self._changed.notify(min(due, self._threads_most))
+        self._changed.notify(min(due, self._threads))
+
+    @property
+    def _missing(self) -> int:
+        """So many threads more may work, or (below 0) fewer, stalled ones aside."""
+        stalled = sum(_is_long_ago(began) for _, began in self._working.values())
+        return self._threads_most + stalled - self._threads
 
     def _work(self) -> None:
         me = threading.current_thread()
@@ -126,7 +146,7 @@ class Crew:
                     return
                 closing = bool(self._closing)
                 job = (self._closing if closing else self._ready).popleft()
-                self._working[me] = job
+                self._working[me] = job, time.monotonic()
                 self._woken.discard(job)
             more: bool | None = None
             if closing:
@@ -138,9 +158,13 @@ class Crew:
                 over = forsaken or self._closed
                 if not (over or closing):
                     self._put_away(job, more)
+                surplus = not over and self._missing < 0
+                if surplus:
+                    self._threads -= 1
+                    self._changed.notify()  # of what this thread would have taken next
             if over:
                 job.close()
-            if forsaken:
+            if forsaken or surplus:
                 return
             del job  # and with it what it holds, while there is nothing to do
 
@@ -166,3 +190,7 @@ class Crew:
         except Exception:
             _log.exception("a decoding job failed unexpectedly")
         return None
+
+
+def _is_long_ago(began: float) -> bool:
+    return time.monotonic() - began > STALL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -10,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 
 from decoder.corpus import Source
-from decoder.crew import Crew, Job
+from decoder.crew import STALL, Crew, Job
 from decoder.errand import Errand
 from decoder.errors import DecoderError, SourceChanged, Stopped, TimedOut
 from decoder.foresight import Outlook
@@ -67,6 +68,7 @@ class Desk:
         stock: where frames are kept for those who come later.
         crew: does the work.
         parallel: errands of this source, for other than walks, that are worked at at the same time.
+        most: errands of this source, walks that rest aside; other sources have room beside them.
         is_anchor: whether other pictures read the one of a frame; None: frames are decoded only
             when they are asked for, and not kept.
         tally: counted up.
@@ -82,6 +84,7 @@ class Desk:
         stock: Stock,
         crew: Crew,
         parallel: int,
+        most: int,
         is_anchor: Callable[[int], bool] | None,
         tally: Tally,
         statistics: Statistics,
@@ -95,6 +98,7 @@ class Desk:
         self._stock = stock
         self._crew = crew
         self._parallel = parallel
+        self._most = most
         self._is_anchor = is_anchor
         self._tally = tally
         self._lock = threading.Lock()
@@ -121,14 +125,17 @@ class Desk:
             self._arrange(n, outlook, frame_count, found is None)
         if found is not None:
             return found
-        try:
-            return wait.future.result(patience)
-        except FutureTimeout:
-            self._despair(n, wait, patience)
-            raise TimedOut(
-                f"{self._source.path}: frame {n} was not decoded within {patience:g} s; "
-                "check the storage, or raise decoder.deadline"
-            ) from None
+        deadline = time.monotonic() + patience
+        while (left := deadline - time.monotonic()) > 0:
+            try:
+                return wait.future.result(min(left, STALL))
+            except FutureTimeout:
+                self._look_after()
+        self._despair(n, wait, patience)
+        raise TimedOut(
+            f"{self._source.path}: frame {n} was not decoded within {patience:g} s; "
+            "check the storage, or raise decoder.deadline"
+        )
 
     def retire(self) -> None:
         """Keeps nothing from now on: the numbers of its frames may not hold any more."""
@@ -157,7 +164,7 @@ class Desk:
             return
         if following is not None:
             self._end(following)
-        if not outlook.stride:
+        if not (outlook.stride and self._has_room):
             self._gather()
             return
         endless = not outlook.length or self._is_anchor is None
@@ -190,6 +197,8 @@ class Desk:
         What one will give only if its walk goes on is made due.
         """
         waiting = sorted(k for k in self._asked if not self._is_due(k))
+        if not self._has_room:
+            return
         if sum(errand.walker is None for errand in self._errands) >= self._parallel:
             return
         alone = next((k for k in waiting if k in self._alone), None)
@@ -198,6 +207,19 @@ class Desk:
             waiting = [alone]
         if waiting:
             self._start(Errand(waiting, len(waiting)))
+
+    @property
+    def _has_room(self) -> bool:
+        """Whether another errand may begin. Where storage stalls, none does: all would."""
+        if any(self._crew.is_stalled(errand.job) for errand in self._errands):
+            return False
+        return sum(not errand.is_idle for errand in self._errands) < self._most
+
+    def _look_after(self) -> None:
+        """What cannot go on is worked around, by somebody who has waited for a while."""
+        self._crew.relieve()
+        with self._lock:
+            self._gather()
 
     def _start(self, errand: Errand) -> None:
         errand.job = self._work(errand)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -86,11 +87,13 @@ class Desks:
         # What has been begun has a reader, at work or resting.
         self._crew = Crew(min(cores, readers), readers)
         self._parallel = max(2, cores)
+        self._most = max(1, readers // 2)
         self._stock = Stock(stock)
         self._foresight = Foresight()
         self._tally = Tally()
         self._lock = threading.Lock()
         self._desks: LRUCache[Source, Desk] = LRUCache(_DESKS)
+        self._alive: weakref.WeakSet[Desk] = weakref.WeakSet()  # and those that somebody waits at
 
     def announce(self, source: Source, frame: int, process: int) -> Outlook:
         """A process is about to ask for a frame, or would if it did not have it already."""
@@ -126,7 +129,7 @@ class Desks:
         self._pool.close()
         self._crew.close()
         with self._lock:
-            desks = list(self._desks.values())
+            desks = list(self._alive)
         for desk in desks:
             desk.close()
 
@@ -148,11 +151,13 @@ class Desks:
                     self._stock,
                     self._crew,
                     self._parallel,
+                    self._most,
                     None if index.feed is None else partial(_is_anchor, index),
                     self._tally,
                     self._statistics,
                     _bytes(index),
                 )
+                self._alive.add(desk)
             return desk
 
 

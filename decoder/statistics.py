@@ -7,12 +7,12 @@ when it ends. Durations go into histograms of fixed size.
 from __future__ import annotations
 
 import math
-import threading
 from dataclasses import dataclass, fields
 from operator import add, attrgetter, sub
 
 from decoder.corpus import Source
 from decoder.counters import Counters
+from decoder.forking import fork_lock
 
 STAGES = ("wait", "index", "open", "plan", "read", "decode", "convert", "format")
 """What a request for a frame goes through: it waits for the frame; meanwhile an index is found or
@@ -135,7 +135,7 @@ class Statistics:
     """Adds up what requests cost. Thread safe."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = fork_lock()
         self._requests = 0
         self._failed = 0
         self._totals = _values(Counters())

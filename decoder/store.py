@@ -7,11 +7,11 @@ import fcntl
 import logging
 import os
 import sqlite3
-import threading
 import time
 from collections.abc import Iterator
 
 from decoder.corpus import Source
+from decoder.forking import fork_lock
 from decoder.index import SourceIndex
 
 SCHEMA_VERSION = 2
@@ -60,7 +60,7 @@ class IndexStore:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._lock = threading.Lock()
+        self._lock = fork_lock()
         self._connection: sqlite3.Connection | None = None
         self._process = -1
         self._usable = True

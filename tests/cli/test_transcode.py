@@ -349,6 +349,7 @@ def test_a_killed_worker_costs_nothing_but_time(slow: Path, tmp_path: Path) -> N
 def test_two_runs_at_once(slow: Path, tmp_path: Path) -> None:
     with started(slow, tmp_path, "--jobs", "1", *QUICK) as process:
         eventually(lambda: lines_of(tmp_path, "begun") != [], 60)
+        process.send_signal(signal.SIGSTOP)  # or it may have ended before the others are there
         assert the_line(encode(slow, tmp_path), 1) == (
             f"{tmp_path}: another framefs transcode writes there; "
             "wait until it has ended, or choose another folder"

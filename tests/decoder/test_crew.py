@@ -252,3 +252,45 @@ def test_waking_in_the_last_turn_leaves_nothing(crew: Crew) -> None:
     go_on.set()
     until(lambda: crew.load == (0, 0, 0))
     until(lambda: known() is None)
+
+
+def test_others_go_on_while_threads_are_stalled(crew: Crew) -> None:
+    free = threading.Event()
+
+    def stuck() -> Job:
+        free.wait()
+        yield True
+
+    jobs = [stuck(), stuck()]
+    for job in jobs:
+        crew.add(job)
+    until(lambda: all(crew.is_stalled(job) for job in jobs))
+    done: list[str] = []
+    for name in ("a", "b", "c"):
+        crew.add(counting(done, name, 2))
+    crew.relieve()
+    until(lambda: len(done) == 6)
+    before = threading.active_count()
+    free.set()
+    until(lambda: crew.load == (0, 0, 0))
+    until(lambda: threading.active_count() == before - 2)  # two are enough
+
+
+def test_threads_are_as_many_as_jobs_may_be_begun(crew: Crew) -> None:
+    free = threading.Event()
+
+    def stuck() -> Job:
+        free.wait()
+        yield True
+
+    before = threading.active_count()
+    for _ in range(10):
+        crew.add(stuck())
+    limit = time.monotonic() + 1.5
+    while time.monotonic() < limit:
+        crew.relieve()
+        time.sleep(0.01)
+    assert threading.active_count() - before == 4
+    assert crew.load == (4, 6, 0)
+    free.set()
+    until(lambda: crew.load == (0, 0, 0))

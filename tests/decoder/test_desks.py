@@ -241,6 +241,37 @@ def test_decoders_that_are_stuck_are_written_off(
     service.close()
 
 
+def test_a_source_whose_storage_has_stopped_keeps_no_other_waiting(
+    service: FrameService, ddra: Source, chain: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.index(ddra)
+    service.index(chain)
+    free = threading.Event()
+    real = decoder.sparse.SparseDecoder.run
+
+    def run(self: Any, run: Any, **options: Any) -> Any:
+        if self._source == ddra:
+            free.wait(60)
+        return real(self, run, **options)
+
+    monkeypatch.setattr(decoder.sparse.SparseDecoder, "run", run)
+    with ThreadPoolExecutor(24) as pool:
+        stuck = [pool.submit(read, service, ddra, 3 * n, n) for n in range(24)]
+        limit = time.monotonic() + 20
+        while service.load.desks.decoding < 2:
+            assert time.monotonic() < limit
+            time.sleep(0.01)
+        began = time.monotonic()
+        for n in (5, 50, 20):
+            read(service, chain, n, 99)
+        assert time.monotonic() - began < 30  # and not until the deadline
+        assert not any(future.done() for future in stuck)
+        assert service.load.desks.decoding <= 8
+        free.set()
+        for future in stuck:
+            future.result(20)
+
+
 def test_one_frame_that_fails_takes_no_others_along(
     service: FrameService, ddra: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:

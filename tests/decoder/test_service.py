@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import random
 import shutil
+import signal
 import sqlite3
 import threading
 import time
@@ -14,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import decoder.service
+import decoder.indexes
 from decoder.corpus import Source, source_at
 from decoder.errors import (
     DecoderError,
@@ -23,8 +25,10 @@ from decoder.errors import (
     SourceNotFound,
     SourceUnreadable,
     Stopped,
+    TimedOut,
 )
 from decoder.index import SourceIndex
+from decoder.indexing import Indexer
 from decoder.service import FrameService
 from decoder.store import IndexStore
 from tests.clips import read_barcode, write_clip
@@ -138,8 +142,8 @@ def test_failures_are_remembered_for_a_version_and_a_time(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(decoder.service, "_FAILURE_SECONDS", 0.4)
-    monkeypatch.setattr(decoder.service, "_FAILURE_FACTOR", 0)
+    monkeypatch.setattr(decoder.indexes, "_FAILURE_SECONDS", 0.4)
+    monkeypatch.setattr(decoder.indexes, "_FAILURE_FACTOR", 0)
     source = broken(tmp_path / "a.mp4")
     assert service.known(source) is None
     for _ in range(5):
@@ -323,7 +327,7 @@ def test_memory_does_not_grow_with_frames(service: FrameService, source: Source)
 def test_memory_of_indexes_is_bounded(
     tmp_path: Path, h264: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(decoder.service, "_INDEX_BYTES", 9000)
+    monkeypatch.setattr(decoder.indexes, "_BYTES", 9000)
     service = FrameService(IndexStore(":memory:"))
     sources = []
     for n in range(6):
@@ -355,6 +359,78 @@ def test_after_a_fork(tmp_path: Path, source: Source) -> None:
         assert read_barcode(service.array(source, n, "rgb24")) == (1, n)
     assert os.waitpid(child, 0)[1] == 0
     assert read_barcode(service.array(other, 11, "rgb24")) == (2, 11)
+    service.close()
+
+
+def test_forks_while_other_threads_read(tmp_path: Path, h264: Path) -> None:
+    sources = []
+    for n in range(4):
+        path = tmp_path / f"{n}.mp4"
+        shutil.copyfile(h264, path)
+        sources.append(source_at(str(path)))
+    service = FrameService(IndexStore(str(tmp_path / "i.sqlite")), readers=4)
+    over = threading.Event()
+
+    def read(seed: int) -> None:
+        rng = random.Random(seed)
+        while not over.is_set():
+            service.array(rng.choice(sources), rng.randrange(60), "rgb24")
+            os.utime(rng.choice(sources).path, ns=(seed, rng.randrange(9)))  # indexes, too
+            service.statistics.work()
+
+    def read_on(seed: int) -> None:
+        while not over.is_set():
+            with contextlib.suppress(DecoderError):
+                read(seed)
+
+    threads = [threading.Thread(target=read_on, args=(n,)) for n in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        steady = source_at(str(write_clip(tmp_path / "steady.mp4", version=2, frames=12)))
+        for _ in range(40):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)
+                status = 1
+                try:
+                    status = read_barcode(service.array(steady, 7, "rgb24")) != (2, 7)
+                finally:
+                    os._exit(status)
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+        service.close()
+
+
+def test_a_request_for_an_index_that_takes_long_ends(
+    tmp_path: Path, source: Source, h264: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other.mp4"
+    shutil.copyfile(h264, other)
+    service = FrameService(IndexStore(":memory:"), deadline=0.6)
+    free = threading.Event()
+    real = Indexer.make
+
+    def make(self: Indexer, which: Source) -> SourceIndex:
+        if which == source:
+            free.wait(60)
+        return real(self, which)
+
+    monkeypatch.setattr(Indexer, "make", make)
+    for _ in range(2):  # made once, and asked for by both
+        with pytest.raises(TimedOut, match=r"not indexed within 0\.6 s; that goes on"):
+            service.index(source)
+    assert service.load.indexing == 1
+    assert service.index(source_at(str(other))).frame_count == 60
+    free.set()
+    limit = time.monotonic() + 20
+    while service.known(source) is None:
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+    assert read_barcode(service.array(source, 20, "rgb24")) == (1, 20)
     service.close()
 
 
