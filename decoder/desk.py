@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from decoder.corpus import Source
 from decoder.crew import STALL, Crew, Job
-from decoder.errand import Errand
+from decoder.errand import REACH, Errand
 from decoder.errors import DecoderError, SourceChanged, Stopped, TimedOut
 from decoder.foresight import Outlook
 from decoder.media import check_unchanged
@@ -26,6 +26,13 @@ Borrow = Callable[[int], AbstractContextManager[FrameReader]]
 
 _CHUNK = 64
 """Frames that are planned together for a walk whose end is not known."""
+
+
+_TOGETHER = -2
+"""The walker of an errand for several processes that go through the source together."""
+
+_TOGETHER_REACH = 3 * REACH
+"""Such an errand comes to what lies so far ahead, since all in between is asked for as well."""
 
 
 @dataclass(slots=True)
@@ -155,9 +162,15 @@ class Desk:
 
     def _arrange(self, n: int, outlook: Outlook, frame_count: int, needed: bool) -> None:
         """Sees to it that frame ``n``, if it is ``needed``, and those foretold will be decoded."""
-        process = outlook.process
-        following = next((e for e in self._errands if e.walker == process), None)
-        ahead = outlook.ahead if self._is_anchor is not None else 0
+        shared = self._errand_of(_TOGETHER)
+        late = shared is not None and shared.is_past(n)
+        together = outlook.together and not late
+        walker = _TOGETHER if together else outlook.process
+        following = self._errand_of(walker)
+        if following is not None and outlook.stride not in (0, following.stride):
+            self._end(following)  # it was taken for another walk
+            following = None
+        ahead = outlook.ahead if self._is_anchor is not None and (together or not late) else 0
         if following is not None and outlook.stride:
             self._extend(following, n + ahead * outlook.stride)
         if not needed or self._is_due(n):
@@ -167,7 +180,7 @@ class Desk:
         if not (outlook.stride and self._has_room):
             self._gather()
             return
-        endless = not outlook.length or self._is_anchor is None
+        endless = together or not outlook.length or self._is_anchor is None
         if not endless:
             end = n + outlook.length * outlook.stride
         elif outlook.stride == 1:
@@ -176,7 +189,14 @@ class Desk:
             end = n + _CHUNK * outlook.stride
         frames = range(n, min(end, frame_count), outlook.stride)
         due = min(1 + ahead, len(frames)) if endless else len(frames)
-        self._start(Errand(frames, due, process, endless=endless))
+        reach = REACH
+        if together:
+            room = self._stock.budget // (2 * self._frame_bytes)
+            reach = max(reach, min(_TOGETHER_REACH, room))
+        self._start(Errand(frames, due, walker, endless=endless, reach=reach))
+
+    def _errand_of(self, walker: int) -> Errand | None:
+        return next((errand for errand in self._errands if errand.walker == walker), None)
 
     def _extend(self, errand: Errand, n: int) -> bool:
         """Has ``errand`` go on as far as frame ``n``; whether it will give that."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from decoder.crew import Job
 from decoder.reader import FrameReader
 
-_REACH = 32
+REACH = 32
 """Frames beyond what is due that an errand is expected to come to; what lies further is not waited
 for."""
 
@@ -21,6 +21,7 @@ class Errand:
         due: so many of them, from the first on, are to be decoded by now.
         walker: the process whose walk it follows; None where it is for whoever asked.
         endless: the walk has no end that is known; each frame is decoded when it is due.
+        reach: see `REACH`.
 
     Attributes:
         given_up: nobody waits for it any more.
@@ -30,14 +31,20 @@ class Errand:
     """
 
     __slots__ = (
-        "_done", "_given", "_moved", "_noted", "_places", "due", "endless", "frames", "given_up",
-        "job", "promised", "reader", "walker",
+        "_done", "_given", "_moved", "_noted", "_places", "_reach", "due", "endless", "frames",
+        "given_up", "job", "promised", "reader", "walker",
     )  # fmt: skip
 
     job: Job
 
     def __init__(
-        self, frames: Sequence[int], due: int, walker: int | None = None, *, endless: bool = False
+        self,
+        frames: Sequence[int],
+        due: int,
+        walker: int | None = None,
+        *,
+        endless: bool = False,
+        reach: int = REACH,
     ) -> None:
         self.frames = frames
         self.due = due
@@ -46,6 +53,7 @@ class Errand:
         self.given_up = False
         self.promised = 0
         self.reader: FrameReader | None = None
+        self._reach = reach
         self._noted = 0
         self._moved: float | None = None
         self._done = 0  # so many have been given, from the first on,
@@ -60,7 +68,7 @@ class Errand:
             place = self._places.get(n, -1)
         else:
             place = self.frames.index(n) if n in self.frames else -1
-        if place < self._done or place in self._given or place >= self.due + _REACH:
+        if place < self._done or place in self._given or place >= self.due + self._reach:
             return -1
         return place
 
@@ -70,6 +78,15 @@ class Errand:
         while self._done in self._given:
             self._given.remove(self._done)
             self._done += 1
+
+    def is_past(self, n: int) -> bool:
+        """Whether frame ``n`` is not among those that it will give, and lies before them."""
+        return self.place(n) < 0 and n < self.frames[self.due - 1]
+
+    @property
+    def stride(self) -> int:
+        """The step from one frame to the next; 0 where it is not always the same."""
+        return self.frames.step if isinstance(self.frames, range) else 0
 
     @property
     def is_idle(self) -> bool:

@@ -27,6 +27,9 @@ _REMEMBERED = 8
 _ALIKE = 2
 """So many of them, and half of all, must have the same shape."""
 
+_FAR_AHEAD = 8
+"""Frames that are foretold of such a walk."""
+
 _SEVERAL = 16
 """Walks of one process that are followed at the same time, where it has more than one."""
 
@@ -45,6 +48,13 @@ _OWN = 4
 _FOLLOWED = 1024
 """Processes that are followed, the least recent forgotten first."""
 
+_RELAYED = 2
+"""Walks one after the other that begin where another was to end, after which a source is taken to
+be gone through by several processes together."""
+
+_CLOSE = 8
+"""Walks, at most, that one is before or behind the next one to begin in such a source."""
+
 _BELIEF = 0.7
 _LEARNING = 0.2
 """Foretelling is done while its mean success, which weighs the last walk so much, is above."""
@@ -60,6 +70,8 @@ class Outlook(Struct, frozen=True):
             for.
         length: frames from this one on that the walk will have; 0 where that is not known.
         left: the source of a walk that the process has given up with this; or None.
+        together: several processes go through the source, each a part of the way; ``ahead`` is of
+            them together then, ``length`` of this one.
     """
 
     process: int = 0
@@ -67,6 +79,7 @@ class Outlook(Struct, frozen=True):
     ahead: int = 0
     length: int = 0
     left: Source | None = None
+    together: bool = False
 
 
 ALONE = Outlook(-1)
@@ -85,6 +98,7 @@ class _Walk(Struct):
         expected_stride: the stride foretold with that.
         planned: that was believed, and told.
         told: frames, from the first one on, that its second step or a later one foretold.
+        together: it is part of a way through the source that several processes go together.
     """
 
     source: Source
@@ -95,6 +109,7 @@ class _Walk(Struct):
     expected_stride: int = 0
     planned: bool = False
     told: int = 0
+    together: bool = False
 
     def leads_to(self, source: Source, frame: int, most: int) -> bool:
         """Whether ``frame`` is its next one, or could be: then a step is at most so long."""
@@ -171,6 +186,27 @@ class _Process:
         return None
 
 
+class _Relay(Struct):
+    """How walks through a source follow each other, whichever processes' they are.
+
+    Attributes:
+        end: where the foremost of them is to end.
+        times: one after the other that began where another was to end, or close to that by a
+            number of whole walks.
+    """
+
+    end: int
+    times: int = 0
+
+    def begins(self, frame: int, length: int) -> bool:
+        """A walk of so many frames in a row begins; whether it is part of a way through all."""
+        walks, rest = divmod(frame - self.end, length)
+        follows = not rest and -_CLOSE <= walks < _CLOSE
+        self.times = self.times + 1 if follows else 0
+        self.end = max(self.end, frame + length) if follows else frame + length
+        return self.times >= _RELAYED
+
+
 class Foresight:
     """Follows walks and foretells their next frames. Thread safe."""
 
@@ -178,6 +214,8 @@ class Foresight:
         self._lock = threading.Lock()
         self._processes: OrderedDict[int, _Process] = OrderedDict()
         self._common = _Habit()
+        self._relays: OrderedDict[Source, _Relay] = OrderedDict()
+        self._together = False  # so it was in the source that was gone through last
 
     def ask(self, source: Source, frame: int, process: int) -> Outlook:
         """What ``process`` will ask for next, now that it asks for this frame."""
@@ -219,6 +257,9 @@ class Foresight:
         if walk.length == _WALKING:
             self._common.strides.append(walk.stride)
             known.habit.strides.append(walk.stride)
+        if walk.together and walk.stride == 1 and walk.length <= walk.expected:
+            left = walk.expected - walk.length + 1
+            return Outlook(process, 1, _FAR_AHEAD, left, together=True)
         if walk.planned and walk.stride == walk.expected_stride and walk.length <= walk.expected:
             # Told with the first one.
             return Outlook(process, walk.stride, 0, walk.expected - walk.length + 1)
@@ -235,6 +276,9 @@ class Foresight:
             return Outlook(process, habit.stride, left=left)
         walk.expected_stride, length = usual
         walk.expected = min(length, _WINDOW)
+        if walk.expected_stride == 1 and length < _WINDOW and self._is_relayed(walk, length):
+            walk.together = True
+            return Outlook(process, 1, _FAR_AHEAD, length, left, together=True)
         walk.planned = habit.by_shape > _BELIEF
         if not walk.planned:
             return Outlook(process, left=left)
@@ -242,7 +286,19 @@ class Foresight:
             return Outlook(process, walk.expected_stride, length - 1, length, left)
         return Outlook(process, walk.expected_stride, _ahead(length), 0, left)
 
+    def _is_relayed(self, walk: _Walk, length: int) -> bool:
+        """Whether a walk of so many frames in a row is part of a way that several go together."""
+        relay = self._relays.get(walk.source)
+        if relay is None:
+            alike = self._together and walk.last < _CLOSE * length
+            relay = _Relay(walk.last, _RELAYED - 1 if alike else -1)
+            self._relays[walk.source] = relay
+            if len(self._relays) > _FOLLOWED:
+                self._relays.popitem(last=False)
+        self._together = relay.begins(walk.last, length)
+        return self._together
+
 
 def _ahead(length: int) -> int:
     """How far to go beyond a walk of that length: its reader must not wait, and it may end here."""
-    return 1 if length < _WINDOW else 8
+    return 1 if length < _WINDOW else _FAR_AHEAD

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,32 @@ def test_a_window_that_nothing_foretold_begins_anew_once(
         read(service, source, n)
     few = 5  # held back by the decoder, or read ahead
     assert reconstructed(service) <= least(source, [41]) + least(source, window) + few
+
+
+@pytest.mark.parametrize("processes", [2, 8])
+def test_processes_that_go_through_a_source_together_are_one_walk(
+    service: FrameService, chain: Source, tmp_path: Path, processes: int
+) -> None:
+    """As loaders deal out batches in order: so many frames to each worker in turn."""
+    sources = [chain]
+    for n in range(3):
+        path = tmp_path / f"{n}.mp4"
+        shutil.copyfile(chain.path, path)
+        sources.append(source_at(str(path)))
+
+    def work(source: Source, process: int) -> None:
+        for first in range(4 * process, LENGTH, 4 * processes):
+            for n in range(first, first + 4):
+                read(service, source, n, process)
+
+    costs = []
+    for source in sources:
+        before = reconstructed(service)
+        with ThreadPoolExecutor(processes) as pool:
+            list(pool.map(partial(work, source), range(processes)))
+        costs.append(reconstructed(service) - before)
+    # Each window by itself: 12.5 pictures a frame.
+    assert sum(costs[2:]) <= 2 * 2.5 * LENGTH
 
 
 @pytest.mark.parametrize("kind", ["ddra", "chain"])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 import pytest
 
@@ -162,3 +163,24 @@ def test_processes_beyond_number_are_forgotten() -> None:
     for process in range(5000):
         foresight.ask(A, 1, process)
     assert len(vars(foresight)["_processes"]) <= 1024
+
+
+def test_processes_that_go_through_a_source_together() -> None:
+    foresight = Foresight()
+    together = []
+    for clip in (A, B):
+        for start in range(0, 400, 10):
+            process = start // 10 % 4
+            frames = range(start, start + 10)
+            together += [foresight.ask(clip, n, process).together for n in frames]
+    assert not any(together[:60])
+    assert all(together[100:])
+
+
+def test_shuffled_windows_are_not_taken_for_one_walk() -> None:
+    foresight = Foresight()
+    together = 0
+    for k, (clip, frames) in enumerate(islice(windows(1), 300)):
+        for n in frames:
+            together += foresight.ask(clip, n, k % 4).together
+    assert together <= 30
