@@ -133,12 +133,12 @@ def test_jobs_that_take_long_do_not_keep_others_from_beginning(crew: Crew) -> No
         crew.add(one)
     until(lambda: crew.load == (0, 0, 2))
     for name in ("long", "longer", "longest"):
-        crew.add(counting(done, name, 300, 0.002))
+        crew.add(counting(done, name, 3000, 0.002))
     until(lambda: {"long", "longer", "longest"} <= set(done))
     assert closed == ["a"]
     crew.wake(rest[1])
     until(lambda: done.count("b") == 2)
-    assert done.count("longest") < 300
+    assert done.count("longest") < 3000
 
 
 def test_a_thread_that_is_stuck_is_replaced(crew: Crew) -> None:
@@ -273,24 +273,25 @@ def test_others_go_on_while_threads_are_stalled(crew: Crew) -> None:
     before = threading.active_count()
     free.set()
     until(lambda: crew.load == (0, 0, 0))
-    until(lambda: threading.active_count() == before - 2)  # two are enough
+    until(lambda: threading.active_count() <= before - 2)  # two are enough
 
 
 def test_threads_are_as_many_as_jobs_may_be_begun(crew: Crew) -> None:
     free = threading.Event()
+    begun: list[int] = []
 
     def stuck() -> Job:
+        begun.append(threading.get_ident())
         free.wait()
         yield True
 
-    before = threading.active_count()
     for _ in range(10):
         crew.add(stuck())
     limit = time.monotonic() + 1.5
     while time.monotonic() < limit:
         crew.relieve()
         time.sleep(0.01)
-    assert threading.active_count() - before == 4
+    assert len(begun) == len(set(begun)) == 4
     assert crew.load == (4, 6, 0)
     free.set()
     until(lambda: crew.load == (0, 0, 0))
