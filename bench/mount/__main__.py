@@ -69,7 +69,6 @@ def _size(
 @click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True)
 @click.option("--epochs", type=click.IntRange(min=1, max=2), default=2, show_default=True)
 @click.option("--size", callback=_size, metavar="WxH", help="Scale and re-encode first.")
-@click.option("--keep-memory", is_flag=True, help="The loader's C library keeps freed memory.")
 @click.option("--seed", default="1", show_default=True, help="Chooses the windows.")
 @click.option("-o", "options", multiple=True, metavar="OPT", help="Of framefs; repeatable.")
 @click.option(
@@ -94,7 +93,6 @@ def command(
     repeats: int,
     epochs: int,
     size: tuple[int, int] | None,
-    keep_memory: bool,
     seed: str,
     options: tuple[str, ...],
     folder: Path,
@@ -141,7 +139,6 @@ def command(
                 rate=rate << 20,
                 seed=seed,
                 options=options,
-                keep_memory=keep_memory,
             )
             results = measure(plan, corpus, scratch, say)
             found = report.figures(results)

@@ -1,8 +1,9 @@
 """The loader: ``python -m bench.mount.loader``, as a training program reads its frames.
 
 Worker processes read windows of frames, each frame as a file by its name, with Pillow or numpy,
-into the array that the batch is made of. Knows nothing of framefs; only where it is to show what
-the library does without a mount it asks `decoder.FrameReader` for a window at once.
+into an array for each window, and hand it on by copying it, as to the shared memory from which a
+training process takes its batches. Knows nothing of framefs; only where it is to show what the
+library does without a mount it asks `decoder.FrameReader` for a window at once.
 
 A request is a line of JSON on stdin, the answer a line on stdout. The first says what to read, each
 further one starts an epoch over all of it. Frames are hashed when the clock has stopped.
@@ -97,6 +98,9 @@ def _work(
     if opener == "library":
         library = _Library(sorted({files[0] for files, _ in work}))
     read: Reading = library or _OPENERS[opener]
+    # As after the first windows of an epoch: the C library keeps what it has seen to be freed.
+    for files, _ in work[:2]:
+        np.ones((len(files), *shape), np.uint8)
     pipe.send("ready")
     while pipe.recv():
         answer: dict[str, Any] = {}
@@ -106,7 +110,9 @@ def _work(
         try:
             place = 0
             for files, numbers in work:
-                read(files, numbers, batch[place : place + len(files)])
+                sample = np.empty((len(files), *shape), np.uint8)
+                read(files, numbers, sample)
+                batch[place : place + len(files)] = sample
                 place += len(files)
         except Exception as error:
             answer["error"] = f"{type(error).__name__}: {error}"

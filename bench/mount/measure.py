@@ -23,11 +23,6 @@ _PATIENCE = 1800.0
 """Seconds that an epoch may take."""
 
 
-_KEPT = {"MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_MMAP_THRESHOLD_": str(1 << 28)}
-"""Has glibc give nothing back to the system after each image, which it does otherwise with some
-sizes of images: the next one then costs a page fault for every 4 KiB."""
-
-
 class LoaderFailed(Exception):
     """The loader did not answer, or could not read; in its own words."""
 
@@ -69,7 +64,6 @@ class Loader:
     Args:
         made: the windows, dealt out to ``workers`` processes.
         accept: says whether a frame is right.
-        keep_memory: have the C library of the loader keep what was freed, as other allocators do.
     """
 
     def __init__(
@@ -79,14 +73,11 @@ class Loader:
         workers: int,
         shape: tuple[int, int, int],
         accept: Accept,
-        *,
-        keep_memory: bool = False,
     ) -> None:
         self._opened = opened
         self._shares = [share for share in dealt(made, workers) if share]
         self._shape = shape
         self._accept = accept
-        self._environment = _KEPT if keep_memory else {}
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
@@ -97,7 +88,7 @@ class Loader:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, **self._environment, "PYTHONPATH": path},
+            env={**os.environ, "PYTHONPATH": path},
         )
         work = [
             [

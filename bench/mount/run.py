@@ -29,7 +29,6 @@ class Plan:
         epochs: over the same windows, from the same mount.
         rate: bytes a second of limited storage.
         options: of framefs, for ``-o``.
-        keep_memory: see `bench.mount.measure.Loader`.
     """
 
     data: Sequence[Data]
@@ -42,7 +41,6 @@ class Plan:
     rate: int
     seed: str
     options: Sequence[str] = ()
-    keep_memory: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +156,6 @@ def _one(
             # A loader has seen every clip when it begins: it knows how many frames there are.
             for clip in frames:
                 Path(mount.file(clip, 0)).stat()
-        loader = Loader(
-            mount, made, case.workers, corpus.shape, accept, keep_memory=plan.keep_memory
-        )
+        loader = Loader(mount, made, case.workers, corpus.shape, accept)
         with loader.running():
             return tuple(loader.epoch() for _ in range(plan.epochs))

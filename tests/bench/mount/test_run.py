@@ -73,7 +73,7 @@ def test_storage_of_limited_speed_and_options(
     arguments = (
         *("--patterns", "single,whole", "--workers", "1", "--epochs", "1", "--rate", "10"),
         *("--storage", "cached,limited", "--data", "jpg,native-npy,memory"),
-        *("-o", "cache.size=1", "--keep-memory"),
+        *("-o", "cache.size=1"),
     )
     status, found = run(videos, kept, tmp_path / "out.json", *arguments)
     assert status == 0
