@@ -85,17 +85,21 @@ class Indexes:
             TimedOut: it is not there in time; it is being made still.
             DecoderError: there is none; remembered for a while for this version of the source.
         """
-        mine: Future[Indexed] = Future()
+        running = mine = None
         with self._lock:
             if self._process != os.getpid():
                 self._begin()  # a parent's threads are the parent's
             result = self._result(source)
-            running = mine if result else self._running.setdefault(source, mine)
+            if result is None:
+                running = self._running.get(source)
+                if running is None:
+                    running = mine = self._running[source] = Future()
+        if isinstance(result, Indexed):
+            return result
         if isinstance(result, _Failed):
             raise result.kind(result.message)
-        if result is not None:
-            return result
-        if running is mine:
+        assert running is not None
+        if mine is not None:
             self._find(source, mine)
         return self._await(source, running)
 
