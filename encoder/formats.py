@@ -8,11 +8,14 @@ from dataclasses import replace
 import av
 from av.codec.codec import Codec, find_best_pix_fmt_of_list
 
+from encoder.coding import ENCODERS
 from encoder.errors import SourceUnsupported
 from encoder.footage import Look
 
 _RGB, _UNSPECIFIED = 0, 2
 """MatrixCoefficients of ISO/IEC 23091-2."""
+
+_ANY_SIZE = ENCODERS["av1"]
 
 
 def chosen(path: str, look: Look, encoder: str) -> tuple[str, list[str]]:
@@ -21,14 +24,9 @@ def chosen(path: str, look: Look, encoder: str) -> tuple[str, list[str]]:
     Raises:
         SourceUnsupported: the encoder takes nothing that comes near.
     """
-    formats = [name for name in _formats(encoder) if _fits(name, look)]
+    formats = [name for name in _formats(encoder) if _fits(name, look, encoder)]
     if look.pixel_format in formats:
         return look.pixel_format, []
-    if not formats:
-        raise SourceUnsupported(
-            f"{path}: {encoder} takes no frames of {look.width}x{look.height}: the size is odd, "
-            "and its chroma is halved; take H.264 or H.265"
-        )
     best, _ = find_best_pix_fmt_of_list(
         [av.VideoFormat(name) for name in formats], av.VideoFormat(look.pixel_format), False
     )
@@ -68,8 +66,14 @@ def _is_gray(form: av.VideoFormat) -> bool:
     return len(form.components) == 1
 
 
-def _fits(name: str, look: Look) -> bool:
-    """Whether the size is a multiple of what one chroma sample covers, as the encoders demand."""
+def _fits(name: str, look: Look, encoder: str) -> bool:
+    """Whether ``encoder`` takes the size in the format ``name``.
+
+    x264 and x265 demand a multiple of what one chroma sample covers. In SVT-AV1 the last chroma
+    sample of a row or column may belong to a single one of luma.
+    """
+    if encoder == _ANY_SIZE:
+        return True
     form = av.VideoFormat(name, look.width, look.height)
     wide = form.chroma_width(2) == 1 and not _is_gray(form)
     high = form.chroma_height(2) == 1 and not _is_gray(form)

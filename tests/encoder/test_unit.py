@@ -133,14 +133,32 @@ def test_chroma_stays_what_it_is(tmp_path: Path, profile: str, pix_fmt: str) -> 
     assert look(target) == look(source)
 
 
-def test_odd_sizes_take_chroma_that_is_not_halved_and_say_so(tmp_path: Path) -> None:
-    source = write(tmp_path / "source.mkv", codec="libvpx-vp9", size=(131, 97))
+@pytest.mark.parametrize("size", [(131, 97), (131, 98), (132, 97)])
+def test_odd_sizes_take_chroma_that_is_not_halved_and_say_so(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    source = write(tmp_path / "source.mkv", codec="libvpx-vp9", size=size)
     outcome = transcode(str(source), str(tmp_path / "new.mp4"), FAST)
-    assert any("yuv444p" in note for note in outcome.notes)
+    assert any("yuv444p" in note or "yuv422p" in note for note in outcome.notes)
     with FrameReader(str(tmp_path / "new.mp4")) as reader:
-        assert reader.shape == (97, 131, 3)
-    with pytest.raises(SourceUnsupported, match="odd"):
-        transcode(str(source), str(tmp_path / "av1.mp4"), Settings.of_profile("small"))
+        assert reader.shape == (size[1], size[0], 3)
+
+
+@pytest.mark.parametrize("size", [(131, 97), (131, 98), (132, 97)])
+@pytest.mark.parametrize("pix_fmt", ["yuv420p", "yuv420p10le"])
+def test_av1_takes_odd_sizes_as_they_are(
+    tmp_path: Path, size: tuple[int, int], pix_fmt: str
+) -> None:
+    source = write(tmp_path / "source.mkv", codec="ffv1", size=size, pix_fmt=pix_fmt)
+    target = tmp_path / "new.mp4"
+    outcome = transcode(str(source), str(target), Settings.of_profile("small", crf=10.0))
+    assert outcome.notes == []
+    with FrameReader(str(source)) as one, FrameReader(str(target)) as other:
+        for n in range(20):
+            a, b = (reader.frame(n).array("rgb24").astype(int) for reader in (one, other))
+            edges = np.abs(a - b)[-1].mean(), np.abs(a - b)[:, -1].mean()
+            assert a.shape == b.shape == (size[1], size[0], 3)
+            assert max(edges) < 3 * np.abs(a - b).mean() + 4, n
 
 
 @pytest.mark.parametrize("profile", PROFILES)
