@@ -167,6 +167,7 @@ class _Work:
         self._progress = progress
         self._notes: list[str] = []
         self._left_out: list[str] = []
+        self._there: tuple[Coding, float] | None = None
         self._look = self._chosen_look(ENCODERS[settings.codec])
         self._codings = [self._sited(coding) for coding in self._ways()]
 
@@ -206,24 +207,25 @@ class _Work:
         return os.path.getsize(self._path), alike
 
     def _written(self, coding: Coding, crf: float) -> Checked:
-        when = self._write(coding, crf)
-        return checked(self._path, coding, self._look, when, self._stop)
+        if self._there != (coding, crf):  # a search ends with the one that is wanted mostly
+            self._write(coding, crf)
+        return checked(self._path, coding, self._look, self._when(coding), self._stop)
 
-    def _write(self, coding: Coding, crf: float) -> Timing:
-        when = self._when(coding)
+    def _write(self, coding: Coding, crf: float) -> None:
+        self._there = None
         self._left_out = write(
             self._footage,
             self._path,
             coding,
             self._look,
-            when,
+            self._when(coding),
             crf,
             threads=self._settings.threads,
             tracks=self._settings.keep_tracks,
             stop=self._stop,
             progress=self._progress,
         )
-        return when
+        self._there = coding, crf
 
     def _ways(self) -> Iterator[Coding]:
         count, settings = len(self._footage), self._settings

@@ -65,6 +65,9 @@ say "building x264"
 raise x264 X264_BFRAME_MAX $most
 # Pointers into one allocation: two tables of (B pictures + 2) squared, and some more.
 raise x264 PREALLOC_BUF_SIZE 16384
+# What it says at its end has seven characters for each number of B pictures in a row.
+grep -q 'char buf\[200\];' x264/encoder/encoder.c || die "the buffer for statistics is not where it was in x264"
+sed -i 's/char buf\[200\];/char buf[1024];/' x264/encoder/encoder.c
 (
     cd x264
     quietly ./configure --disable-opencl --disable-avs --disable-swscale --disable-lavf --disable-ffms \

@@ -232,6 +232,25 @@ def test_ssim_is_reached_and_size_is_kept(clip: Path, tmp_path: Path) -> None:
     assert 25_000 < outcome.bytes_out <= 30_000
 
 
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_search_encodes_nothing_twice(
+    clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, profile: str
+) -> None:
+    tried: list[float] = []
+
+    def counting(*given: Any, **more: Any) -> list[str]:
+        tried.append(given[5])
+        return write_file(*given, **more)
+
+    write_file = unit.write
+    monkeypatch.setattr(unit, "write", counting)
+    settings = Settings.of_profile(profile, match_psnr=36.0)
+    outcome = transcode(str(clip), str(tmp_path / "new.mp4"), settings)
+    assert tried[-1] == outcome.crf
+    assert len(tried) == len(set(tried)) <= 4
+    assert outcome.psnr == pytest.approx(36.0, abs=0.18)
+
+
 def test_what_cannot_be_met_says_so_and_leaves_nothing(clip: Path, tmp_path: Path) -> None:
     with pytest.raises(EncoderError, match="too few"):
         transcode(str(clip), str(tmp_path / "new.mp4"), FAST.replaced(target_size=100))
