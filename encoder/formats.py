@@ -17,6 +17,8 @@ _RGB, _UNSPECIFIED = 0, 2
 
 _ANY_SIZE = ENCODERS["av1"]
 
+_OF_FIELDS = ENCODERS["h264"]
+
 
 def chosen(path: str, look: Look, encoder: str) -> tuple[str, list[str]]:
     """The format of the new file, and what is lost by it, in words.
@@ -49,6 +51,21 @@ def as_encoded(look: Look, name: str) -> Look:
         matrix = _UNSPECIFIED  # swscale's default, which it is read by as well
     bits = max(c.bits for c in form.components)
     return replace(look, pixel_format=name, bits=bits, matrix=matrix)
+
+
+def has_fields(encoder: str, look: Look) -> bool:
+    """Whether ``encoder`` keeps fields of such frames: x264 does, in whole lines of chroma each."""
+    if encoder != _OF_FIELDS or look.pixel_format not in _formats(encoder):
+        return False
+    form = av.VideoFormat(look.pixel_format, look.width, look.height)
+    lines = 2 if _is_gray(form) or form.chroma_height(2) == 2 else 4
+    return look.height % lines == 0 and _fits(look.pixel_format, look, encoder)
+
+
+def with_chroma_of_each_line(name: str, encoder: str) -> str:
+    """The format ``name``, with 4:2:2 instead of 4:2:0 if ``encoder`` takes that."""
+    other = name.replace("yuv420", "yuv422")
+    return other if other in _formats(encoder) else name
 
 
 @functools.lru_cache(maxsize=8)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+
 class OutOfReach(Exception):
     """Not even the end of the range is enough, or near enough; ``surplus`` says by how much."""
 
@@ -69,9 +70,7 @@ def highest(
         stride *= 4
 
 
-def _reach(
-    tried: _Tried, before: _Tried | None, slope: float, step: float, stride: float
-) -> float:
+def _reach(tried: _Tried, before: _Tried | None, slope: float, step: float, stride: float) -> float:
     """How far it is to 0 from ``tried``, at least ``stride``: as steep as from ``before`` to it."""
     if before is not None and before.surplus != tried.surplus:
         slope = (before.surplus - tried.surplus) / (tried.value - before.value)

@@ -28,8 +28,8 @@ _PER_DECIBEL = 0.18
 x264 and x265. It weighs the two against each other."""
 
 _WORTH = 0.02
-"""Share of the cost that a shorter interval must save for a still shorter one to be tried: what each
-halving saves was seen to be a tenth of what the one before it saved, or nothing."""
+"""Share of the cost that a shorter interval must save for a still shorter one to be tried: each
+halving was seen to save a tenth of what the one before it saved, or nothing."""
 
 _THUMBNAIL = 32
 

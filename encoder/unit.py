@@ -8,13 +8,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
 
 from decoder.corpus import source_at
 from decoder.reader import FrameReader
-from encoder import ddra, formats, hierarchical, siting, spans, trial
+from encoder import ddra, hierarchical, siting, spans, telling, trial
 from encoder.check import BoundMissed, Checked, checked
 from encoder.coding import ENCODERS, Coding
 from encoder.errors import (
@@ -24,7 +24,7 @@ from encoder.errors import (
     SourceUnsupported,
     TargetFailed,
 )
-from encoder.footage import Footage, Look
+from encoder.footage import Footage
 from encoder.partial import partial_beside
 from encoder.quality import Quality, quality
 from encoder.search import OutOfReach
@@ -165,11 +165,10 @@ class _Work:
         self._settings = settings
         self._stop = stop
         self._progress = progress
-        self._notes: list[str] = []
         self._left_out: list[str] = []
         self._there: tuple[Coding, float] | None = None
-        self._look = self._chosen_look(ENCODERS[settings.codec])
-        self._codings = [self._sited(coding) for coding in self._ways()]
+        self._look, self._notes = telling.look_for(ENCODERS[settings.codec], footage)
+        self._codings = [telling.told(coding, footage, self._look) for coding in self._ways()]
 
     def made(self) -> Made:
         """The encoding that the settings ask for, checked. Raises as `transcode`."""
@@ -238,12 +237,6 @@ class _Work:
             even = spans.evenly(count, settings.interval, ddra.segment_of(settings))
             yield ddra.coding(settings, even, count)
 
-    def _sited(self, coding: Coding) -> Coding:
-        # The decoders of H.264 and H.265 say so by themselves.
-        if not self._footage.sited or self._settings.codec != "av1":
-            return coding
-        return replace(coding, options={**coding.options, "chroma_sample_location": "left"})
-
     def _siting(self, found: Checked) -> Iterator[str]:
         """Whether RGB is made otherwise of the same samples, in words."""
         source = next(self._footage.pixels()).native
@@ -255,12 +248,6 @@ class _Work:
                 f"{found.index.facts.codec} says otherwise than the source where chroma lies: RGB "
                 "is made of it a little differently"
             )
-
-    def _chosen_look(self, encoder: str) -> Look:
-        look = self._footage.look
-        form, notes = formats.chosen(self._footage.path, look, encoder)
-        self._notes += notes
-        return replace(formats.as_encoded(look, form), interlaced=False)
 
     def _when(self, coding: Coding) -> Timing:
         try:
