@@ -67,7 +67,7 @@ def highest(
             return _near_enough(enough if within is None else nearer, within)
         else:
             value = _between(enough, short, step)
-        stride *= 4
+        stride *= 2
 
 
 def _reach(tried: _Tried, before: _Tried | None, slope: float, step: float, stride: float) -> float:
