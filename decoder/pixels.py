@@ -153,12 +153,16 @@ class Pixels:
 
 def display_matrix(frame: av.VideoFrame) -> NDArray[np.int32] | None:
     """How ``frame`` is to be turned: int32 [9], see `Orientation.of`; None if it does not say."""
+    data = side_data(frame, "DISPLAYMATRIX")
+    return None if data is None else np.frombuffer(data, np.int32).copy()
+
+
+def side_data(frame: av.VideoFrame, kind: str) -> bytes | None:
+    """What is attached to ``frame`` of this ``kind`` (FFmpeg's name, e.g. "DISPLAYMATRIX")."""
     # Not `frame.side_data`: that makes the frame and its side data refer to each other, and the
     # samples stay in memory until the garbage collector comes by.
-    data = _side_data(frame).get("DISPLAYMATRIX")
-    if data is None:
-        return None
-    return np.frombuffer(memoryview(cast(Buffer, data)), np.int32).copy()
+    data = _side_data(frame).get(kind)
+    return None if data is None else bytes(cast(Buffer, data))
 
 
 _side_data: Callable[[av.VideoFrame], Mapping[str, object]] = cast(Any, SideDataContainer)

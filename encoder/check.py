@@ -19,6 +19,7 @@ from decoder.scan import scan
 from encoder.coding import Coding
 from encoder.errors import CheckFailed, Interrupted
 from encoder.footage import Look, look_of
+from encoder.screen import Screen, screen_of
 from encoder.timing import Timing
 from inspection.anatomy import closure_sizes, pictures_of_frames
 
@@ -66,7 +67,8 @@ def checked(
         if index.feed is None:
             raise CheckFailed(f"{path}: cannot be read sparsely, because {index.facts.fallback}")
         with FrameReader(source, index=index, stop=stop) as reader:
-            found = look_of(reader.frame(0).native, Fraction(*index.facts.sample_aspect_ratio))
+            first, aspect = reader.frame(0).native, Fraction(*index.facts.sample_aspect_ratio)
+            found = look_of(first, aspect, screen_of(source))
         _check_look(path, found, look)
         _check_times(path, index, when)
         index = with_hashes(index, _played(source, stop))
@@ -110,7 +112,8 @@ def _check_look(path: str, found: Look, look: Look) -> None:
             one, other = one or _LIMITED, other or _LIMITED
         if name == "sample_aspect_ratio":
             one, other = one or 1, other or 1
-        if one != other:
+        alike = one.is_like(other) if isinstance(one, Screen) else one == other
+        if not alike:
             raise CheckFailed(f"{path}: {name.replace('_', ' ')} is {one}, not {other}")
 
 

@@ -166,8 +166,8 @@ def _arguments(encoder: str, options: Mapping[str, str]) -> list[str]:
     if encoder == "libx264":
         told += ["--threads", "1"]
     for name, value in parameters.items():
-        if name == "open-gop":
-            told.append("--open-gop")
+        if name in ("open-gop", "tff", "bff"):
+            told.append(f"--{name}")
         elif name in ("b-pyramid", "info") and encoder == "libx265":
             told.append(f"--{'' if value == '1' else 'no-'}{name}")
         else:

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from types import TracebackType
+from typing import Literal
 
 import av
 
 from decoder.corpus import source_at
 from decoder.errors import DecoderError, SourceUnreadable, Stopped
+from decoder.media import Media
 from decoder.pixels import Pixels, display_matrix
 from decoder.reader import FrameReader
 from encoder import siting
 from encoder.errors import EncoderError, Interrupted, SourceFailed, SourceUnsupported
+from encoder.screen import Screen, screen_of
 
 _FALLBACK_RATE = Fraction(25)
 """Frames per second of a source that tells neither timestamps nor a rate."""
 
 _FULL = {"yuvj420p": "yuv420p", "yuvj422p": "yuv422p", "yuvj444p": "yuv444p", "yuvj440p": "yuv440p"}
 """Formats that say by their name that samples take the full range, and the same without."""
+
+_FIRST_FIELDS: Mapping[int, Literal["top", "bottom"]] = {
+    2: "top", 3: "bottom", 4: "bottom", 5: "top",
+}  # fmt: skip
+"""AVFieldOrder: which field is shown first."""
 
 _FULL_RANGE = 2
 """AVCOL_RANGE_JPEG."""
@@ -41,6 +49,7 @@ class Look:
         sample_aspect_ratio: width by height of a pixel, 0 where unknown.
         display_matrix: nine numbers as in ISO/IEC 14496-12, 6.2.2, or None.
         interlaced: the frame is of two fields.
+        screen: what is said of the screen it was graded on.
     """
 
     width: int
@@ -54,10 +63,11 @@ class Look:
     sample_aspect_ratio: Fraction
     display_matrix: tuple[int, ...] | None
     interlaced: bool
+    screen: Screen
 
 
-def look_of(frame: av.VideoFrame, sample_aspect_ratio: Fraction) -> Look:
-    """The look of ``frame`` in a stream of this ``sample_aspect_ratio``."""
+def look_of(frame: av.VideoFrame, sample_aspect_ratio: Fraction, screen: Screen) -> Look:
+    """The look of ``frame`` in a stream that says this besides."""
     name = frame.format.name
     matrix = display_matrix(frame)
     return Look(
@@ -72,6 +82,7 @@ def look_of(frame: av.VideoFrame, sample_aspect_ratio: Fraction) -> Look:
         sample_aspect_ratio=sample_aspect_ratio,
         display_matrix=None if matrix is None else tuple(matrix.tolist()),
         interlaced=bool(frame.interlaced_frame),
+        screen=screen,
     )
 
 
@@ -90,6 +101,8 @@ class Footage:
         size: bytes of the source.
         look: of the first frame.
         sited: whether the source says where chroma lies and that matters; see `encoder.siting`.
+        first_field: "top" or "bottom" where every frame is of two fields, None elsewhere or where
+            the source does not tell which comes first.
         times: seconds at which each frame is shown, from 0 on.
         later: seconds by which that is later than in the source.
         last: seconds for which the last frame is shown.
@@ -132,11 +145,10 @@ class Footage:
             self.last = max(1 / self.rate, self.times[most] - self.times[most - 1])
             self.times = self.times[:most]
         with _told():
-            first = self.reader.frame(0)
-        self.look = look_of(first.native, Fraction(*index.facts.sample_aspect_ratio))
+            first, screen = self.reader.frame(0), screen_of(source)
+        self.look = look_of(first.native, Fraction(*index.facts.sample_aspect_ratio), screen)
         self.sited = siting.is_told(first.native)
-        if self.look.interlaced:
-            self.notes.append("fields are encoded as the two halves of progressive pictures")
+        self.first_field = self._first_field() if self.look.interlaced else None
 
     def __len__(self) -> int:
         return len(self.times)
@@ -162,6 +174,13 @@ class Footage:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _first_field(self) -> Literal["top", "bottom"] | None:
+        with _told(), Media(self.reader.source) as media:
+            first = _FIRST_FIELDS.get(int(media.context.field_order))
+        if not all(pixels.native.interlaced_frame for pixels in self.pixels()):
+            return None
+        return first
 
     def _timestamps(self) -> tuple[list[Fraction], Fraction]:
         """When frames are shown, from 0 on, and how long the last is."""

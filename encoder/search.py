@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-_STRIDE = 4.0
-"""How far to go from the first guess, doubled each time, until there is one on each side."""
-
 
 class OutOfReach(Exception):
     """Not even the end of the range is enough, or near enough; ``surplus`` says by how much."""
@@ -30,6 +27,7 @@ def highest(
     low: float,
     high: float,
     step: float,
+    slope: float,
     within: float | None = None,
 ) -> float:
     """The highest value, to ``step``, whose ``surplus`` is not negative.
@@ -38,6 +36,7 @@ def highest(
         surplus: falls as the value rises; called as seldom as can be.
         first: where to begin.
         low, high: values that may be taken, multiples of ``step``.
+        slope: by which the surplus usually falls for each 1 that the value rises by.
         within: end as soon as the surplus is so near to 0, on whichever side.
 
     Raises:
@@ -45,8 +44,9 @@ def highest(
     """
     enough: _Tried | None = None
     short: _Tried | None = None
-    value, stride = min(high, max(low, _rounded(first, step))), _STRIDE
+    value, stride = min(high, max(low, _rounded(first, step))), step
     while True:
+        before = enough or short
         tried = _Tried(value, surplus(value))
         if within is not None and abs(tried.surplus) <= within:
             return value
@@ -57,17 +57,26 @@ def highest(
         if enough is None:
             if value <= low:
                 raise OutOfReach(value, tried.surplus)
-            value = max(low, value - stride)
+            value = max(low, value - _reach(tried, before, slope, step, stride))
         elif short is None:
             if value >= high:
                 return _near_enough(enough, within)
-            value = min(high, value + stride)
+            value = min(high, value + _reach(tried, before, slope, step, stride))
         elif short.value - enough.value <= step * 1.001:
             nearer = min(enough, short, key=lambda one: abs(one.surplus))
             return _near_enough(enough if within is None else nearer, within)
         else:
             value = _between(enough, short, step)
         stride *= 2
+
+
+def _reach(tried: _Tried, before: _Tried | None, slope: float, step: float, stride: float) -> float:
+    """How far it is to 0 from ``tried``, at least ``stride``: as steep as from ``before`` to it."""
+    if before is not None and before.surplus != tried.surplus:
+        slope = (before.surplus - tried.surplus) / (tried.value - before.value)
+    if slope <= 0:
+        return stride
+    return max(stride, _rounded(abs(tried.surplus) / slope, step))
 
 
 def _near_enough(found: _Tried, within: float | None) -> float:

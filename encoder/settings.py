@@ -21,9 +21,6 @@ LIKE_WITHIN = 0.18
 
 LONGEST_INTERVAL = 64
 
-_LONGEST_H264 = 32
-"""With 64 the x264 of scripts/build-encoders.sh was seen to crash at the end of a stream."""
-
 _LONGEST_ADAPTIVE = 17
 """What FFmpeg's libraries reach, which make the trials."""
 
@@ -188,10 +185,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         if self.segment < self.interval:
             raise SettingsError(
                 f"segment: {self.segment} frames do not hold an interval of {self.interval}"
-            )
-        if self.codec == "h264" and self.interval > _LONGEST_H264:
-            raise SettingsError(
-                f"interval: x264 takes at most {_LONGEST_H264} frames, not {self.interval}"
             )
         if self.anchors == "adaptive" and self.structure != "ddra":
             raise SettingsError("anchors: only those of DDRA can follow the content")

@@ -8,13 +8,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
 
 from decoder.corpus import source_at
 from decoder.reader import FrameReader
-from encoder import ddra, formats, hierarchical, siting, spans, trial
+from encoder import ddra, hierarchical, siting, spans, telling, trial
 from encoder.check import BoundMissed, Checked, checked
 from encoder.coding import ENCODERS, Coding
 from encoder.errors import (
@@ -24,7 +24,7 @@ from encoder.errors import (
     SourceUnsupported,
     TargetFailed,
 )
-from encoder.footage import Footage, Look
+from encoder.footage import Footage
 from encoder.partial import partial_beside
 from encoder.quality import Quality, quality
 from encoder.search import OutOfReach
@@ -165,10 +165,10 @@ class _Work:
         self._settings = settings
         self._stop = stop
         self._progress = progress
-        self._notes: list[str] = []
         self._left_out: list[str] = []
-        self._look = self._chosen_look(ENCODERS[settings.codec])
-        self._codings = [self._sited(coding) for coding in self._ways()]
+        self._there: tuple[Coding, float] | None = None
+        self._look, self._notes = telling.look_for(ENCODERS[settings.codec], footage)
+        self._codings = [telling.told(coding, footage, self._look) for coding in self._ways()]
 
     def made(self) -> Made:
         """The encoding that the settings ask for, checked. Raises as `transcode`."""
@@ -206,24 +206,25 @@ class _Work:
         return os.path.getsize(self._path), alike
 
     def _written(self, coding: Coding, crf: float) -> Checked:
-        when = self._write(coding, crf)
-        return checked(self._path, coding, self._look, when, self._stop)
+        if self._there != (coding, crf):  # a search ends with the one that is wanted mostly
+            self._write(coding, crf)
+        return checked(self._path, coding, self._look, self._when(coding), self._stop)
 
-    def _write(self, coding: Coding, crf: float) -> Timing:
-        when = self._when(coding)
+    def _write(self, coding: Coding, crf: float) -> None:
+        self._there = None
         self._left_out = write(
             self._footage,
             self._path,
             coding,
             self._look,
-            when,
+            self._when(coding),
             crf,
             threads=self._settings.threads,
             tracks=self._settings.keep_tracks,
             stop=self._stop,
             progress=self._progress,
         )
-        return when
+        self._there = coding, crf
 
     def _ways(self) -> Iterator[Coding]:
         count, settings = len(self._footage), self._settings
@@ -236,12 +237,6 @@ class _Work:
             even = spans.evenly(count, settings.interval, ddra.segment_of(settings))
             yield ddra.coding(settings, even, count)
 
-    def _sited(self, coding: Coding) -> Coding:
-        # The decoders of H.264 and H.265 say so by themselves.
-        if not self._footage.sited or self._settings.codec != "av1":
-            return coding
-        return replace(coding, options={**coding.options, "chroma_sample_location": "left"})
-
     def _siting(self, found: Checked) -> Iterator[str]:
         """Whether RGB is made otherwise of the same samples, in words."""
         source = next(self._footage.pixels()).native
@@ -253,12 +248,6 @@ class _Work:
                 f"{found.index.facts.codec} says otherwise than the source where chroma lies: RGB "
                 "is made of it a little differently"
             )
-
-    def _chosen_look(self, encoder: str) -> Look:
-        look = self._footage.look
-        form, notes = formats.chosen(self._footage.path, look, encoder)
-        self._notes += notes
-        return replace(formats.as_encoded(look, form), interlaced=False)
 
     def _when(self, coding: Coding) -> Timing:
         try:

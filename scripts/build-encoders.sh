@@ -61,10 +61,18 @@ raise() { # folder, macro, number
     sed -i -E "s/(#define +$2 +).*/\\1$3/" "$file"
 }
 
+# What they say at their end has six or seven characters for each number of B pictures in a row, up to
+# the most: too many for the buffer that the line is put together in.
+widen() { # file, name of the buffer
+    grep -q "char $2\[200\];" "$1" || die "the buffer of 200 characters is not where it was in $1"
+    sed -i "s/char $2\[200\];/char $2[1024];/" "$1"
+}
+
 say "building x264"
 raise x264 X264_BFRAME_MAX $most
 # Pointers into one allocation: two tables of (B pictures + 2) squared, and some more.
 raise x264 PREALLOC_BUF_SIZE 16384
+widen x264/encoder/encoder.c buf
 (
     cd x264
     quietly ./configure --disable-opencl --disable-avs --disable-swscale --disable-lavf --disable-ffms \
@@ -74,6 +82,7 @@ raise x264 PREALLOC_BUF_SIZE 16384
 
 say "building x265"
 raise x265 X265_BFRAME_MAX $most
+widen x265/source/encoder/encoder.cpp buffer
 for bits in 8 10; do
     high=OFF
     [ $bits = 8 ] || high=ON

@@ -15,6 +15,7 @@ from encoder.check import BoundMissed, checked
 from encoder.coding import Coding
 from encoder.errors import CheckFailed
 from encoder.footage import Footage, Look
+from encoder.screen import Screen
 from encoder.settings import Settings
 from encoder.timing import Timing, timing
 from encoder.unit import transcode
@@ -57,6 +58,7 @@ def test_a_good_file_passes(promise: Promise) -> None:
         ("sample_aspect_ratio", Fraction(4, 3)),
         ("display_matrix", (0, 65536, 0, -65536, 0, 0, 0, 0, 1 << 30)),
         ("interlaced", True),
+        ("screen", Screen(light=(1000, 400))),
     ],
 )
 def test_another_look(promise: Promise, field: str, value: object) -> None:

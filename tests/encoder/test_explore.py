@@ -11,7 +11,10 @@ from encoder.settings import Settings
 from tests.clips import write_clip
 
 
-def test_encodings_are_brought_to_one_quality_and_measured(tmp_path: Path) -> None:
+def test_encodings_are_brought_to_one_quality_and_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "nothing"))  # no programs for T = 32
     clips = [write_clip(tmp_path / f"{n}.mp4", frames=60, version=n) for n in range(2)]
     tries = [
         Settings.of_profile("fast", interval=8, anchors="fixed"),

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
 from decoder import FrameReader
+from decoder.plan import plan
+from encoder.ddra import LONGEST_STOCK
 from encoder.errors import EncodingFailed, SettingsError
 from encoder.external import program
 from encoder.settings import Settings
 from encoder.unit import transcode
+from inspection.anatomy import pictures_of_frames
 from tests.clips import read_barcode, write_clip
 
 ENCODERS = {"fast": "libx264", "compact": "libx265"}
@@ -43,7 +47,8 @@ def test_a_program_that_gives_up_is_told_of(
 
 
 @pytest.mark.parametrize("pix_fmt", ["yuv420p", "yuv444p", "yuv420p10le"])
-@pytest.mark.parametrize(("profile", "interval"), [("fast", 32), ("compact", 32), ("compact", 64)])
+@pytest.mark.parametrize("profile", ["fast", "compact"])
+@pytest.mark.parametrize("interval", [32, 64])
 def test_long_intervals_keep_the_bound(
     tmp_path: Path, profile: str, pix_fmt: str, interval: int
 ) -> None:
@@ -53,8 +58,25 @@ def test_long_intervals_keep_the_bound(
     target = tmp_path / "new.mp4"
     settings = Settings.of_profile(profile, interval=interval, segment=interval + 1)
     outcome = transcode(str(source), str(target), settings)
-    assert outcome.bound == 3
-    assert outcome.interval == interval
+    assert (outcome.bound, outcome.interval) == (3, interval)
     with FrameReader(str(target)) as reader:
         shown = reader.read(range(150))
     assert [read_barcode(samples).frame for samples in shown] == list(range(150))
+
+
+@pytest.mark.parametrize("profile", ["fast", "compact"])
+@pytest.mark.parametrize("interval", [16, 32])
+def test_what_frames_and_windows_cost(tmp_path: Path, profile: str, interval: int) -> None:
+    if interval > LONGEST_STOCK and program(ENCODERS[profile], 8) is None:
+        pytest.skip("scripts/build-encoders.sh has not been run")
+    source, target = write_clip(tmp_path / "source.mp4", frames=300), tmp_path / "new.mp4"
+    settings = Settings.of_profile(profile, interval=interval, anchors="fixed")
+    outcome = transcode(str(source), str(target), settings)
+    assert outcome.bound == 3
+    assert outcome.mean_closure <= 2.95
+    with FrameReader(str(target)) as reader:
+        index = reader.index
+    assert index.feed is not None
+    graph, pictures = index.feed.graph, pictures_of_frames(index)
+    windows = [plan(graph, pictures[n : n + 10].tolist()).real for n in range(291)]
+    assert fmean(windows) / 10 <= 1.3

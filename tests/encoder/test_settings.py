@@ -31,7 +31,7 @@ def test_overrides_replace_what_the_profile_says_and_nothing_else() -> None:
         ("fast", {"bound": 2}, "bound"),
         ("small", {"bound": 1}, "bound"),
         ("fast", {"interval": 1}, "interval"),
-        ("fast", {"interval": 33}, "x264"),
+        ("fast", {"interval": 65}, "interval"),
         ("compact", {"interval": 65}, "interval"),
         ("fast", {"segment": 8}, "segment"),
         ("small", {"anchors": "adaptive"}, "anchors"),

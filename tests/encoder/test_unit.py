@@ -15,7 +15,8 @@ import pytest
 from av.video.stream import VideoStream
 
 from decoder import FrameReader
-from encoder import unit
+from decoder.corpus import source_at
+from encoder import telling, unit, writing
 from encoder.errors import (
     CheckFailed,
     EncoderError,
@@ -25,6 +26,7 @@ from encoder.errors import (
     TargetFailed,
 )
 from encoder.partial import SUFFIX
+from encoder.screen import Screen, screen_of
 from encoder.settings import PROFILES, Settings
 from encoder.unit import transcode
 from tests.clips import picture, read_barcode, to_frame, write_clip
@@ -115,10 +117,107 @@ def test_rgb_is_made_of_ten_bits_as_before(tmp_path: Path, profile: str, codec: 
     assert outcome.psnr > 42 or profile == "small"  # SVT-AV1 has it no better on such clips
 
 
+TOLD = {
+    "libx264": "G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000037,1):cll=1000,400",
+    "libx265": "G(8500,39850)B(6550,2300)R(35400,14600)WP(15635,16450)L(900000,50):max-cll=900,400",
+}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("codec", TOLD)
+def test_what_is_said_of_the_screen_is_kept(tmp_path: Path, profile: str, codec: str) -> None:
+    kind = codec.removeprefix("lib")
+    name = {"x264": "mastering-display", "x265": "master-display"}[kind]
+    source, target = tmp_path / "source.mkv", tmp_path / "new.mp4"
+    write_clip(
+        source, frames=40, codec=codec, pix_fmt="yuv420p10le",
+        options={f"{kind}-params": f"log-level=error:{name}={TOLD[codec]}"},
+    )  # fmt: skip
+    outcome = transcode(str(source), str(target), Settings.of_profile(profile))
+    assert outcome.notes == []
+    told = screen_of(source_at(str(source)))
+    assert len(told.chromaticity) == 8
+    assert told.light[1] == 400
+    assert told.is_like(screen_of(source_at(str(target))))
+    assert not told.is_like(Screen(light=told.light))
+
+
+def write_fields(path: Path, first: str, *, size: tuple[int, int] = (128, 96)) -> Path:
+    """40 frames of two fields, each with chroma of its own."""
+    with av.open(str(path), "w") as output:
+        stream = output.add_stream(
+            "libx264", rate=25, options={"x264-params": f"{first}=1", "crf": "8"}
+        )
+        assert isinstance(stream, VideoStream)
+        stream.width, stream.height, stream.pix_fmt = *size, "yuv420p"
+        for n in range(40):
+            frame = to_frame(picture(n, 0, size), "yuv420p")
+            for plane, level in zip(frame.planes[1:], (60, 190), strict=True):
+                rows = np.frombuffer(memoryview(plane), np.uint8).reshape(plane.height, -1).copy()
+                rows[plane.height // 2 :: 2] = level
+                plane.update(rows.tobytes())
+            frame.pts = n
+            output.mux(stream.encode(frame))
+        output.mux(stream.encode(None))
+    return path
+
+
+def rgb_psnr_as_progressive(source: Path, n: int = 5) -> float:
+    """dB between frame ``n`` and what its samples are if fields are not heeded."""
+    with FrameReader(str(source)) as reader:
+        frame = reader.frame(n)
+        plain = av.VideoFrame(frame.native.width, frame.native.height, "yuv420p")
+        for plane, other in zip(plain.planes, frame.native.planes, strict=True):
+            plane.update(bytes(other))
+        difference = frame.array("rgb24").astype(float) - plain.to_ndarray(format="rgb24")
+    return float(10 * np.log10(255**2 / np.mean(difference**2)))
+
+
+@pytest.mark.parametrize("first", ["tff", "bff"])
+def test_h264_keeps_fields(tmp_path: Path, first: str) -> None:
+    source, target = write_fields(tmp_path / "source.mp4", first), tmp_path / "new.mp4"
+    outcome = transcode(str(source), str(target), FAST.replaced(crf=8.0))
+    assert (outcome.notes, outcome.bound) == ([], 3)
+    assert outcome.psnr > rgb_psnr_as_progressive(source) + 6
+    with av.open(str(target)) as container:
+        frames = list(container.decode(video=0))
+        assert all(frame.interlaced_frame for frame in frames)
+        assert container.streams.video[0].codec_context.field_order == {"tff": 2, "bff": 3}[first]
+
+
+def test_elsewhere_fields_become_halves_with_chroma_for_each_line(tmp_path: Path) -> None:
+    source = write_fields(tmp_path / "source.mp4", "tff")
+    target = tmp_path / "new.mp4"
+    outcome = transcode(str(source), str(target), Settings.of_profile("compact", crf=8.0))
+    assert any("yuv422p" in note for note in outcome.notes)
+    assert outcome.psnr > rgb_psnr_as_progressive(source) + 3
+    outcome = transcode(str(source), str(target), Settings.of_profile("small"))
+    assert any("halves of progressive" in note for note in outcome.notes)
+
+
+def test_a_height_that_holds_no_whole_fields(tmp_path: Path) -> None:
+    """x264 codes fields of 4:2:0 only where the height is a multiple of 4."""
+    source = write_fields(tmp_path / "source.mp4", "tff")
+    odd = tmp_path / "odd.mkv"
+    with FrameReader(str(source)) as reader, av.open(str(odd), "w") as output:
+        stream = output.add_stream(
+            "mpeg2video", rate=25, options={"flags": "+ilme+ildct", "b": "4M"}
+        )
+        assert isinstance(stream, VideoStream)
+        stream.width, stream.height, stream.pix_fmt = 128, 94, "yuv420p"
+        for n in range(20):
+            frame = reader.frame(n).native.reformat(128, 94)
+            frame.pts = n
+            output.mux(stream.encode(frame))
+        output.mux(stream.encode(None))
+    outcome = transcode(str(odd), str(tmp_path / "new.mp4"), FAST)
+    assert any("yuv422p" in note for note in outcome.notes)
+
+
 def test_rgb_that_is_made_otherwise_is_noted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unit._Work, "_sited", lambda _, coding: coding)
+    monkeypatch.setattr(telling, "told", lambda coding, *_: coding)
     source = write(tmp_path / "source.mp4", codec="libx265", pix_fmt="yuv420p10le")
     outcome = transcode(str(source), str(tmp_path / "new.mp4"), Settings.of_profile("small"))
     assert any("chroma" in note for note in outcome.notes)
@@ -133,14 +232,32 @@ def test_chroma_stays_what_it_is(tmp_path: Path, profile: str, pix_fmt: str) -> 
     assert look(target) == look(source)
 
 
-def test_odd_sizes_take_chroma_that_is_not_halved_and_say_so(tmp_path: Path) -> None:
-    source = write(tmp_path / "source.mkv", codec="libvpx-vp9", size=(131, 97))
+@pytest.mark.parametrize("size", [(131, 97), (131, 98), (132, 97)])
+def test_odd_sizes_take_chroma_that_is_not_halved_and_say_so(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    source = write(tmp_path / "source.mkv", codec="libvpx-vp9", size=size)
     outcome = transcode(str(source), str(tmp_path / "new.mp4"), FAST)
-    assert any("yuv444p" in note for note in outcome.notes)
+    assert any("yuv444p" in note or "yuv422p" in note for note in outcome.notes)
     with FrameReader(str(tmp_path / "new.mp4")) as reader:
-        assert reader.shape == (97, 131, 3)
-    with pytest.raises(SourceUnsupported, match="odd"):
-        transcode(str(source), str(tmp_path / "av1.mp4"), Settings.of_profile("small"))
+        assert reader.shape == (size[1], size[0], 3)
+
+
+@pytest.mark.parametrize("size", [(131, 97), (131, 98), (132, 97)])
+@pytest.mark.parametrize("pix_fmt", ["yuv420p", "yuv420p10le"])
+def test_av1_takes_odd_sizes_as_they_are(
+    tmp_path: Path, size: tuple[int, int], pix_fmt: str
+) -> None:
+    source = write(tmp_path / "source.mkv", codec="ffv1", size=size, pix_fmt=pix_fmt)
+    target = tmp_path / "new.mp4"
+    outcome = transcode(str(source), str(target), Settings.of_profile("small", crf=10.0))
+    assert outcome.notes == []
+    with FrameReader(str(source)) as one, FrameReader(str(target)) as other:
+        for n in range(20):
+            a, b = (reader.frame(n).array("rgb24").astype(int) for reader in (one, other))
+            edges = np.abs(a - b)[-1].mean(), np.abs(a - b)[:, -1].mean()
+            assert a.shape == b.shape == (size[1], size[0], 3)
+            assert max(edges) < 3 * np.abs(a - b).mean() + 4, n
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -212,6 +329,24 @@ def test_ssim_is_reached_and_size_is_kept(clip: Path, tmp_path: Path) -> None:
     assert 0.97 <= outcome.ssim < 0.975
     outcome = transcode(str(clip), str(target), Settings.of_profile("fast", target_size=30_000))
     assert 25_000 < outcome.bytes_out <= 30_000
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_search_encodes_nothing_twice(
+    clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, profile: str
+) -> None:
+    tried: list[float] = []
+
+    def counting(*given: Any, **more: Any) -> list[str]:
+        tried.append(given[5])
+        return writing.write(*given, **more)
+
+    monkeypatch.setattr(unit, "write", counting)
+    settings = Settings.of_profile(profile, match_psnr=36.0)
+    outcome = transcode(str(clip), str(tmp_path / "new.mp4"), settings)
+    assert tried[-1] == outcome.crf
+    assert len(tried) == len(set(tried)) <= 4
+    assert outcome.psnr == pytest.approx(36.0, abs=0.18)
 
 
 def test_what_cannot_be_met_says_so_and_leaves_nothing(clip: Path, tmp_path: Path) -> None:
