@@ -178,7 +178,7 @@ class _Process:
         for walk in reversed(self.walks):
             if walk.leads_to(source, frame, most):
                 if walk is not self.walks[-1]:
-                    self.resumed += 1
+                    self.resumed += walk.length >= 2  # two frames may be close by chance
                     self.walks.remove(walk)
                     self.walks.append(walk)
                 return walk
@@ -263,11 +263,13 @@ class Foresight:
         if walk.planned and walk.stride == walk.expected_stride and walk.length <= walk.expected:
             # Told with the first one.
             return Outlook(process, walk.stride, 0, walk.expected - walk.length + 1)
-        if walk.length < _WALKING and walk.stride not in (*range(_NEAR_STRIDE + 1), habit.stride):
+        believed = habit.by_stride > _BELIEF
+        usual = walk.stride in (*range(_NEAR_STRIDE + 1), habit.stride)
+        if walk.length < _WALKING and not (usual and believed):
             return Outlook(process)  # a jump, as likely as not
         ahead = _ahead(walk.length)
         walk.told = max(walk.told, walk.length + ahead)
-        return Outlook(process, walk.stride, ahead if habit.by_stride > _BELIEF else 0)
+        return Outlook(process, walk.stride, ahead if believed else 0)
 
     def _foretell(self, walk: _Walk, process: int, habit: _Habit, left: Source | None) -> Outlook:
         usual = habit.usual

@@ -184,3 +184,13 @@ def test_shuffled_windows_are_not_taken_for_one_walk() -> None:
         for n in frames:
             together += foresight.ask(clip, n, k % 4).together
     assert together <= 30
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_single_frames_that_are_close_by_chance_are_no_walks(seed: int) -> None:
+    rng = random.Random(seed)
+    foresight = Foresight()
+    strides = 0
+    for _ in range(400):
+        strides += foresight.ask(rng.choice((A, B)), rng.randrange(300), 1).stride > 0
+    assert strides <= 12
