@@ -27,23 +27,19 @@ from bench.mount.corpora import Corpus
 from bench.mount.data import DATA, Opened, copy_files, opened
 from bench.mount.patterns import windows
 
-_STAGES = ("wait", "index", "open", "plan", "read", "decode", "convert", "format")
-_NAMES = {
-    "wait": "wait for a reader",
-    "index": "index",
-    "open": "open file and decoder",
-    "plan": "plan",
-    "read": "pread",
-    "decode": "decode",
-    "convert": "colour",
-    "format": "format",
-}
+_NAMES = {"wait": "wait for the decoder", "convert": "colour", "format": "format"}
+"""Stages that follow each other in the thread that answers the kernel."""
+
+_MEANWHILE = {"open": "open file and decoder", "plan": "plan", "read": "pread", "decode": "decode"}
+"""Stages in a thread of the decoder, while the other one waits; and a little longer."""
+
+_STAGES = (*_NAMES, *_MEANWHILE)
 _SUBJECTS = ("native-png", "ddra-png", "memory")
 _WAITED = ("getattr", "open", "read")
 """Requests for whose answers the reader waits."""
 
 _CALM = 4
-"""One read in so many counts: those that spent least time on anything but decoding. Whatever else
+"""One read in so many counts: those that spent least time on anything but waiting. Whatever else
 the machine does makes some of the others much longer."""
 
 _TRIES = 200
@@ -56,6 +52,7 @@ class Parts:
     Attributes:
         whole: for the program that reads.
         rows: its parts by name; they add up to ``whole``.
+        meanwhile: what is done by other threads while it waits.
         beside: what the filesystem does when the reader has gone on.
         requests: of the kernel to read, a read; of all reads.
         loading: for the program, to make an array of the bytes.
@@ -63,6 +60,7 @@ class Parts:
 
     whole: float
     rows: dict[str, float]
+    meanwhile: dict[str, float]
     beside: float
     requests: float
     loading: float
@@ -105,13 +103,20 @@ def show(
                     os.stat(mount.file(clip, 0))
             files = [mount.file(clip, n) for clip, n in frames]
             for epoch in ("cold", "cached"):
-                columns[f"{name}, {epoch}"] = _parts(mount, files)
+                columns[f"{name}, {epoch}"] = _parts(mount, files, cold=epoch == "cold")
     table = Table(f"us a read, of {len(frames)}", *columns)
     for column in table.columns[1:]:
         column.justify = "right"
-    for row in next(iter(columns.values())).rows:
+    first = next(iter(columns.values()))
+    for row in first.rows:
         shown = [parts.rows.get(row) for parts in columns.values()]
         table.add_row(row, *("" if value is None else f"{value:.0f}" for value in shown))
+    table.add_section()
+    for row in first.meanwhile:
+        shown = [parts.meanwhile.get(row) for parts in columns.values()]
+        table.add_row(
+            f"meanwhile: {row}", *("" if value is None else f"{value:.0f}" for value in shown)
+        )
     table.add_section()
     below: tuple[tuple[str, Callable[[Parts], str]], ...] = (
         ("all of it", lambda parts: f"{parts.whole:.0f}"),
@@ -126,6 +131,7 @@ def show(
         name: {
             "whole": parts.whole,
             "rows": parts.rows,
+            "meanwhile": parts.meanwhile,
             "beside": parts.beside,
             "requests": parts.requests,
             "loading": parts.loading,
@@ -134,7 +140,7 @@ def show(
     }
 
 
-def _parts(mount: Opened, files: Sequence[str]) -> Parts:
+def _parts(mount: Opened, files: Sequence[str], *, cold: bool) -> Parts:
     told = mount.data.server == "framefs"
     before = _told(mount) if told else {}
     reads = []
@@ -145,21 +151,34 @@ def _parts(mount: Opened, files: Sequence[str]) -> Parts:
         if told:
             spent = _difference(before, before := _told(mount))
         reads.append(_Read(whole, loading, len(content), spent))
-    reads.sort(key=lambda one: one.whole - one.spent.get("stage decode", 0.0))
-    calm = reads[: -(-len(reads) // _CALM)]
+    counting = [one for one in reads if _is_plain(one, cold)] if told else reads
+    counting.sort(key=lambda one: one.whole - one.spent.get("stage wait", 0.0))
+    calm = counting[: -(-len(counting) // _CALM)]
 
     def mean(of: Callable[[_Read], float]) -> float:
         return statistics.fmean(map(of, calm)) * 1e6
 
     whole, loading = mean(lambda one: one.whole), mean(lambda one: one.loading)
     if not told:
-        return Parts(whole, {}, 0.0, 0.0, loading)
+        return Parts(whole, {}, {}, 0.0, 0.0, loading)
     names = calm[0].spent
     us = {name: mean(lambda one, name=name: one.spent[name]) for name in names}  # type: ignore[misc]
     counts = {name: us[f"count {name}"] / 1e6 for name in _WAITED}
     rows = _rows(us, counts, calm[0].size, whole)
     requests = statistics.fmean(one.spent["count read"] for one in reads)
-    return Parts(whole, rows, us["FUSE release"], requests, loading)
+    meanwhile = {words: us[f"stage {name}"] for name, words in _MEANWHILE.items()}
+    return Parts(whole, rows, meanwhile, us["FUSE release"], requests, loading)
+
+
+def _is_plain(one: _Read, cold: bool) -> bool:
+    """A cold read decodes, and by itself: some frames are there already, or others are made, too.
+
+    Of the others those count for which the kernel has all pages still.
+    """
+    if cold:
+        alone = one.spent["stage wait"] + one.spent["stage convert"] <= one.spent["FUSE read"]
+        return one.spent["stage decode"] > 0 and alone
+    return not one.spent["count read"]
 
 
 def _rows(
@@ -167,7 +186,7 @@ def _rows(
 ) -> dict[str, float]:
     """The parts of a read, from what the filesystem told of each."""
     handled = {name: us[f"FUSE {name}"] for name in _WAITED}
-    stages = {name: us[f"stage {name}"] for name in _STAGES}
+    stages = {words: us[f"stage {name}"] for name, words in _NAMES.items()}
     binding = sum(requests.values()) * callback_us()
     reading = requests["read"]
     copy = reading * copy_us(round(size / reading)) if reading else 0.0
@@ -178,7 +197,7 @@ def _rows(
         "binding": binding,
         "tree": handled["getattr"] + handled["open"],
         "cache": cache,
-        **{_NAMES[name]: value for name, value in stages.items()},
+        **stages,
         "copy": copy,
     }
 
