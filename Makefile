@@ -1,5 +1,5 @@
 # Every target does its own set-up; see scripts/setup.sh.
-.PHONY: run test test-loaders test-cluster lint protocol exactness stress setup test-setup clean bench bench-mount
+.PHONY: run test test-loaders test-cluster lint protocol exactness stress setup test-setup clean bench bench-mount bench-encodings
 .DEFAULT_GOAL := test
 python := .venv/bin/python
 BENCH_CLIPS ?= $(if $(FRAMEFS_CORPUS),$(FRAMEFS_CORPUS)/robot/native264_*,sample/*.mp4)
@@ -52,6 +52,12 @@ bench: setup
 # Reads the same frames from mounts and from folders of images; see docs/performance.md.
 bench-mount: setup
 	$(python) -m bench.mount --clips '$(BENCH_CLIPS)' \
+		$(if $(BENCH_JSON),--json '$(BENCH_JSON)') $(BENCH_OPTIONS)
+
+# Encodes the clips in all ways at equal PSNR and reads them in turn; see docs/transcode.md.
+bench-encodings: setup
+	@bench/setup.sh
+	.venv-bench/bin/python -m bench.encodings --clips '$(BENCH_CLIPS)' \
 		$(if $(BENCH_JSON),--json '$(BENCH_JSON)') $(BENCH_OPTIONS)
 
 setup:

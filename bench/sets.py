@@ -21,8 +21,8 @@ class NoClips(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Encoding:
-    """How clips of a set are made from those of `native264`."""
+class Encoding:
+    """How a clip is encoded anew: FFmpeg's name of the encoder, and its options."""
 
     codec: str
     options: Mapping[str, str]
@@ -31,8 +31,8 @@ class _Encoding:
 _RECORDED = ("native264", "native265")
 
 _ENCODED = {
-    "svtav1": _Encoding("libsvtav1", {"g": "250", "preset": "10", "crf": "30"}),
-    "svtav1_g2": _Encoding("libsvtav1", {"g": "2", "preset": "10", "crf": "30"}),
+    "svtav1": Encoding("libsvtav1", {"g": "250", "preset": "10", "crf": "30"}),
+    "svtav1_g2": Encoding("libsvtav1", {"g": "2", "preset": "10", "crf": "30"}),
 }
 
 NAMES = (*_RECORDED, *_ENCODED)
@@ -60,7 +60,7 @@ def clips_of(name: str, say: Callable[[str], None] = lambda _: None) -> list[str
         target = folder / f"{name}_{source.stem.partition('_')[2]}.mp4"
         if not target.exists():
             say(f"encoding {target}")
-            _encode(source, target, encoding)
+            encode(source, target, encoding)
         made.append(str(target))
     return made
 
@@ -80,7 +80,7 @@ def _recorded(name: str) -> list[Path]:
     return found
 
 
-def _encode(source: Path, target: Path, encoding: _Encoding) -> None:
+def encode(source: Path, target: Path, encoding: Encoding) -> None:
     """Writes ``target`` in one step, so that a half-written one is never taken for it."""
     os.environ.setdefault("SVT_LOG", "1")  # errors; it says everything else on stderr too
     handle, name = tempfile.mkstemp(suffix=target.suffix, dir=target.parent)
