@@ -13,16 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.encodings import jpegs
+from bench.encodings.matching import matched
 from bench.encodings.ways import BASE, JPEG, Way, kind_of
 from bench.sets import Encoding, encode
 from bench.worker import digest
 from decoder.corpus import source_at
 from encoder.footage import Footage
 from encoder.quality import quality
-from encoder.unit import transcode
+from encoder.settings import LIKE_WITHIN
+from encoder.unit import Outcome, transcode
 
 LEROBOT = Encoding("libsvtav1", {"g": "2", "crf": "30", "preset": "8"})
 """How LeRobot encodes its data sets, version 3."""
+
+_SLOPE = {"h264": 0.75, "h265": 0.65, "av1": 0.22}
+"""dB that a crf higher by 1 costs, about."""
+
+_STEP = {"h264": 0.25, "h265": 0.25, "av1": 1.0}
 
 Said = Callable[[str], None]
 
@@ -62,13 +69,13 @@ class Shelf:
     def __init__(self, folder: Path, say: Said = lambda _: None) -> None:
         self._folder = folder
         self._say = say
-        self._crfs: dict[tuple[str, str], float] = {}
+        self._last: dict[tuple[str, str], Encoded] = {}
 
     def encoded(self, clip: Path, ways: Sequence[Way]) -> dict[str, Encoded]:
         """``clip`` in each of ``ways``, and as LeRobot has it, by name; all of its PSNR.
 
         Raises:
-            EncoderError: one of them cannot be made.
+            EncoderError, NoMatch: one of them cannot be made.
         """
         place = self._folder / _name(clip)
         place.mkdir(parents=True, exist_ok=True)
@@ -111,27 +118,35 @@ class Shelf:
 
     def _transcoded(self, clip: Path, place: Path, way: Way, psnr: float) -> Encoded:
         assert way.settings is not None
+        settings = way.settings
+        path = place / f"{way.name}-{_short(settings.to_json())}.mp4"
         like = (way.name, kind_of(clip.stem))
-        plain = way.settings
-        path = place / f"{way.name}-{_short(plain.to_json())}.mp4"
+        slope, first = _SLOPE[settings.codec], settings.crf
+        if last := self._last.get(like):
+            first = last.quality + (last.psnr - psnr) / slope
 
         def make() -> Encoded:
-            # The search is short where it begins with what another such clip took.
-            settings = plain.replaced(match_psnr=psnr, crf=self._crfs.get(like, plain.crf))
-            made = transcode(str(clip), str(path), settings)
+            made: list[Outcome] = []
+
+            def reach(crf: float) -> float:
+                made.append(transcode(str(clip), str(path), settings.replaced(crf=crf)))
+                return made[-1].psnr
+
+            step = _STEP[settings.codec]
+            matched(reach, psnr, first=first, slope=slope, step=step, within=LIKE_WITHIN)
+            found = made[-1]
             return Encoded(
                 str(path),
-                made.bytes_out,
-                made.psnr,
-                made.ssim,
-                made.crf,
-                made.bound,
-                made.mean_closure,
+                found.bytes_out,
+                found.psnr,
+                found.ssim,
+                found.crf,
+                found.bound,
+                found.mean_closure,
                 _digests(path),
             )
 
-        found = self._kept(path.with_suffix(".json"), make)
-        self._crfs[like] = found.quality
+        found = self._last[like] = self._kept(path.with_suffix(".json"), make)
         return found
 
 
