@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import sys
 from dataclasses import asdict
 
 import click
@@ -15,6 +16,9 @@ from cli.errors import CommandFailed
 from encoder.comparison import Comparison, Side, compared, cost, rows
 from encoder.errors import EncoderError
 from inspection import charts, drawing
+
+_WIDTH = 120
+"""Columns of a table that goes to no terminal."""
 
 
 @click.command(name="compare", short_help="Set two encodings of the same frames side by side.")
@@ -47,7 +51,7 @@ def command(first: str, second: str, as_json: bool, plot: str | None) -> None:
         table = Table("", os.path.basename(first), os.path.basename(second))
         for row in rows(found):
             table.add_row(*row)
-        Console().print(table)
+        Console(width=None if sys.stdout.isatty() else _WIDTH).print(table)
     if plot is not None:
         _draw(plot, found)
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+
 from rich.console import Console
 from rich.table import Table
 
 from cli.errors import CommandFailed
 from encoder.explore import PATTERNS, Exploration
 from inspection.charts import Point, draw_front
+
+_WIDTH = 120
+"""Columns of a table that goes to no terminal."""
 
 
 def show(
@@ -23,7 +28,7 @@ def show(
         bandwidth: of the storage, bytes a second; None where it is no matter.
         pattern: one of `encoder.explore.PATTERNS` that is read most; None: all alike.
     """
-    console = console or Console()
+    console = console or Console(width=None if sys.stdout.isatty() else _WIDTH)
     table = Table("", "B/frame", "PSNR", "pictures", title=_title(found))
     for name in PATTERNS:
         table.add_column(f"{name}, ms", justify="right")
