@@ -8,7 +8,8 @@ The kind of every picture is forced. What the encoders are told besides: one ref
 pyramid (or, with bound 4, one reference in the middle), open groups of pictures (in a closed one
 the picture before an I picture would be a P picture), and no decisions of their own. Which B
 picture becomes a reference is not forced: x264 takes the earlier of two in the middle, x265 the
-later.
+later. They are tuned for PSNR, by which quality is measured: what they do for the eyes of people by
+default (psychovisual decisions, strong adaptive quantisation) takes 15 to 20 % more bytes for it.
 
 A stream is a sequence of segments that do not refer to each other, since each is encoded by an
 encoder of its own and begins with an IDR picture. Readers that know nothing of the structure can
@@ -25,9 +26,16 @@ from encoder import spans
 from encoder.coding import BETWEEN, ENCODERS, INTRA, Coding
 from encoder.settings import Settings
 
-_LOOKAHEAD = {"h264": 16, "h265": 20}
-"""Frames that an encoder looks ahead at least; the limit is what is between two anchors. With the
-usual 40 of x264 files of still cameras grow by 9 to 23 % at the same PSNR."""
+_LOOKAHEAD = 2
+"""Intervals that an encoder looks ahead, so that an anchor knows all that will read it: with one
+interval of 16 files of still cameras grow by 9 to 13 % at the same PSNR (x264)."""
+
+_LEAST_LOOKAHEAD = {"h264": 16, "h265": 20}
+"""Frames that an encoder looks ahead at least."""
+
+_SPREAD = "0.2"
+"""Strength of adaptive quantisation: so little that it costs 1.4 % of bytes. Without any of it all
+B pictures go to the next quantiser at the same crf, and quality jumps by up to 0.4 dB."""
 
 LONGEST_STOCK = 17
 """Frames from anchor to anchor at most with FFmpeg's libraries: 16 B pictures in a row."""
@@ -68,10 +76,11 @@ def _h264(settings: Settings) -> dict[str, str]:
         "min-keyint": str(2 * segment_of(settings)),
         "b-pyramid": "strict" if settings.bound > 3 else "none",
     }
-    options = {"preset": settings.preset, "x264-params": _joined(parameters)}
-    if settings.fastdecode:
-        options["tune"] = "fastdecode"
-    return options
+    return {
+        "preset": settings.preset,
+        "tune": "psnr,fastdecode" if settings.fastdecode else "psnr",
+        "x264-params": _joined(parameters),
+    }
 
 
 def _h265(settings: Settings) -> dict[str, str]:
@@ -84,17 +93,19 @@ def _h265(settings: Settings) -> dict[str, str]:
         "frame-threads": str(min(settings.threads, 16)),
         "info": "0",
     }
-    return {"preset": settings.preset, "x265-params": _joined(parameters)}
+    return {"preset": settings.preset, "tune": "psnr", "x265-params": _joined(parameters)}
 
 
 def _common(settings: Settings) -> dict[str, str]:
     return {
         "scenecut": "0",
-        "rc-lookahead": str(max(_LOOKAHEAD[settings.codec], settings.interval)),
+        "rc-lookahead": str(max(_LEAST_LOOKAHEAD[settings.codec], _LOOKAHEAD * settings.interval)),
         "open-gop": "1",
         "bframes": str(max(1, settings.interval - 1)),
         "b-adapt": "0",
         "ref": "1",
+        "aq-mode": "2",
+        "aq-strength": _SPREAD,
     }
 
 

@@ -41,7 +41,7 @@ _LEAST_HIERARCHICAL_BOUND = 2
 
 _OF_PROFILE: Mapping[str, Mapping[str, Any]] = {
     "fast": {
-        "structure": "ddra", "codec": "h264", "bound": 3, "interval": 16, "crf": 18.0,
+        "structure": "ddra", "codec": "h264", "bound": 3, "interval": 16, "crf": 20.0,
         "preset": "medium", "fastdecode": True, "anchors": "adaptive",
     },
     "compact": {
@@ -49,8 +49,8 @@ _OF_PROFILE: Mapping[str, Mapping[str, Any]] = {
         "preset": "medium", "fastdecode": False,
     },
     "small": {
-        "structure": "hierarchical", "codec": "av1", "bound": 16, "interval": 32, "crf": 40.0,
-        "preset": "8", "fastdecode": False,
+        "structure": "hierarchical", "codec": "av1", "bound": 16, "interval": 32, "crf": 38.0,
+        "preset": "5", "fastdecode": False,
     },
 }  # fmt: skip
 
