@@ -13,6 +13,8 @@ import av
 from av.video.frame import PictureType
 from av.video.stream import VideoStream
 
+from encoder import priority
+
 _SAMPLE = Path(__file__).parent.parent / "sample"
 
 
@@ -94,6 +96,8 @@ def encode(source: Path, target: Path, encoding: Encoding) -> None:
             stream.width, stream.height = video.width, video.height
             stream.pix_fmt = "yuv420p"
             stream.codec_context.time_base = 1 / Fraction(rate)
+            output.start_encoding()
+            priority.yield_to_others()
             for n, frame in enumerate(container.decode(video)):
                 frame.pts, frame.time_base = n, 1 / Fraction(rate)
                 frame.pict_type = PictureType.NONE  # the encoder decides

@@ -17,6 +17,7 @@ from av.video.codeccontext import VideoCodecContext
 from av.video.frame import PictureType
 from av.video.stream import VideoStream
 
+from encoder import priority
 from encoder.coding import Coding
 from encoder.errors import EncodingFailed, Interrupted, TargetFailed
 from encoder.external import External
@@ -70,6 +71,7 @@ def write(
         if others is not None:
             beside.enter_context(others)
         output.start_encoding()
+        priority.yield_to_others()
         bounds = [*coding.runs, count]
         ends = dict(pairwise(bounds))
         encoder = _encoder(track, coding, options, look, footage.rate, threads, 0, ends[0])
