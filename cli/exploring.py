@@ -29,9 +29,11 @@ def show(
         pattern: one of `encoder.explore.PATTERNS` that is read most; None: all alike.
     """
     console = console or Console(width=None if sys.stdout.isatty() else _WIDTH)
-    table = Table("", "B/frame", "PSNR", "pictures", title=_title(found))
+    table = Table("", "bytes a frame", "PSNR, dB", "largest closure", title=_title(found))
     for name in PATTERNS:
-        table.add_column(f"{name}, ms", justify="right")
+        table.add_column(f"{name}, ms")
+    for column in table.columns[1:]:
+        column.justify = "right"
     for one in found.tried:
         table.add_row(
             f"* {one.label}" if one.best else f"  {one.label}",

@@ -2,7 +2,8 @@
 
 All encodings of a source are brought to the same PSNR, so that what is left to compare is their
 size and how long reading takes. Times are measured on this machine, by reading the new files as a
-mount reads them; what the bytes read for it take on a storage of some bandwidth can be added.
+mount reads them, each request from all of them in turn, so that whatever else the machine does
+slows them alike; what the bytes read take on a storage of some bandwidth can be added.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import random
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 
@@ -20,7 +22,7 @@ from decoder.reader import FrameReader
 from encoder.errors import CheckFailed, EncodingFailed, SettingsError
 from encoder.footage import Footage
 from encoder.settings import Settings
-from encoder.unit import encoded
+from encoder.unit import Made, encoded
 
 PATTERNS = ("random 8", "contiguous 10", "stride 30 x 5")
 """Requests that are measured: so many frames together."""
@@ -83,7 +85,7 @@ class Tried:
         text = f"{settings.profile} T={settings.interval}"
         if settings.anchors == "adaptive":
             text += " adaptive"
-        return text + ("" if settings.bound == 3 else f" bound {settings.bound}")
+        return text + (" bound 4" if settings.structure == "ddra" and settings.bound == 4 else "")
 
     def seconds(self, bandwidth: float | None = None, pattern: str | None = None) -> float:
         """Seconds a frame in requests of ``pattern``; None: mean over all."""
@@ -155,23 +157,30 @@ def explore(
     results: dict[int, list[_Result]] = {n: [] for n in range(len(ways))}
     failed: dict[int, str] = {}
     total = 0
-    with tempfile.TemporaryDirectory(prefix="framefs-explore-") as folder:
-        path = os.path.join(folder, "tried.mp4")
-        for source in sources:
-            with Footage(source, stop, retime=True, most=frames) as footage:
-                total += len(footage)
-                wish = psnr
-                for n, way in enumerate(ways):
-                    if n in failed:
-                        continue
-                    say(f"{os.path.basename(source)}: {_label(way)}")
-                    try:
-                        found = _result(footage, path, way, wish, stop)
-                    except _PASSED_OVER as error:
-                        failed[n] = str(error)
-                        continue
-                    wish = found.psnr if wish is None else wish
-                    results[n].append(found)
+    for source in sources:
+        with (
+            tempfile.TemporaryDirectory(prefix="framefs-explore-") as folder,
+            Footage(source, stop, retime=True, most=frames) as footage,
+        ):
+            total += len(footage)
+            made: dict[int, Made] = {}
+            wish = psnr
+            for n, way in enumerate(ways):
+                if n in failed:
+                    continue
+                say(f"{os.path.basename(source)}: {_label(way)}")
+                path = os.path.join(folder, f"{n}.mp4")
+                try:
+                    made[n] = encoded(footage, path, way.replaced(match_psnr=wish), stop)
+                except _PASSED_OVER as error:
+                    failed[n] = str(error)
+                    continue
+                wish = made[n].quality.psnr if wish is None else wish
+            say(f"{os.path.basename(source)}: reading")
+            readings = _read(made, len(footage), stop)
+            for n, one in made.items():
+                size = one.checked.source.fingerprint.size / len(footage)
+                results[n].append(_Result(size, one.quality.psnr, one.checked.worst, readings[n]))
     tried = [
         _merged(way, results[n]) for n, way in enumerate(ways) if n not in failed and results[n]
     ]
@@ -194,35 +203,45 @@ class _Result:
     readings: dict[str, Reading]
 
 
-def _result(
-    footage: Footage,
-    path: str,
-    way: Settings,
-    psnr: float | None,
-    stop: threading.Event | None,
-) -> _Result:
-    made = encoded(footage, path, way.replaced(match_psnr=psnr), stop)
-    index = made.checked.index
-    readings = {}
-    with FrameReader(made.checked.source, index=index, stop=stop) as reader:
-        reader.read([0])  # the file is open
+def _read(
+    made: Mapping[int, Made], count: int, stop: threading.Event | None
+) -> dict[int, dict[str, Reading]]:
+    """What reading takes, by number of the encoding and pattern."""
+    found: dict[int, dict[str, Reading]] = {n: {} for n in made}
+    with ExitStack() as stack:
+        readers = {
+            n: stack.enter_context(
+                FrameReader(one.checked.source, index=one.checked.index, stop=stop)
+            )
+            for n, one in made.items()
+        }
+        for reader in readers.values():
+            reader.read([0])  # the file is open
         for pattern in PATTERNS:
-            readings[pattern] = _timed(reader, list(_requests(pattern, len(reader))))
-    return _Result(
-        os.path.getsize(path) / len(footage), made.quality.psnr, made.checked.worst, readings
+            costs: dict[int, list[Reading]] = {n: [] for n in made}
+            for request in _requests(pattern, count):
+                for n, reader in readers.items():
+                    costs[n].append(_timed(reader, request))
+            for n, some in costs.items():
+                found[n][pattern] = Reading(
+                    median(one.seconds for one in some),
+                    fmean(one.size for one in some),
+                    fmean(one.pictures for one in some),
+                )
+    return found
+
+
+def _timed(reader: FrameReader, request: Sequence[int]) -> Reading:
+    before = replace(reader.stats)
+    began = time.perf_counter()
+    reader.read(request)
+    seconds, after = time.perf_counter() - began, reader.stats
+    count = len(request)
+    return Reading(
+        seconds / count,
+        (after.bytes_read - before.bytes_read) / count,
+        (after.reconstructed - before.reconstructed) / count,
     )
-
-
-def _timed(reader: FrameReader, requests: Sequence[Sequence[int]]) -> Reading:
-    times, sizes, pictures = [], [], []
-    for request in requests:
-        before = replace(reader.stats)
-        began = time.perf_counter()
-        reader.read(request)
-        times.append((time.perf_counter() - began) / len(request))
-        sizes.append((reader.stats.bytes_read - before.bytes_read) / len(request))
-        pictures.append((reader.stats.reconstructed - before.reconstructed) / len(request))
-    return Reading(median(times), fmean(sizes), fmean(pictures))
 
 
 def _requests(pattern: str, count: int) -> Iterable[list[int]]:
