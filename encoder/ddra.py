@@ -37,6 +37,11 @@ _SPREAD = "0.2"
 """Strength of adaptive quantisation: so little that it costs 1.4 % of bytes. Without any of it all
 B pictures go to the next quantiser at the same crf, and quality jumps by up to 0.4 dB."""
 
+_ANCHORS, _FAST_ANCHORS = "1.0", "0.8"
+"""How much finer the quantiser of x264's I pictures is than that of others. Its default, 1.4, takes
+as many bytes as 1.0, but more of them for anchors, which are decoded twice for one B picture. With
+0.8 files grow by 2 %, and an anchor takes 10 to 23 % less time than with the default."""
+
 LONGEST_STOCK = 17
 """Frames from anchor to anchor at most with FFmpeg's libraries: 16 B pictures in a row."""
 
@@ -75,6 +80,7 @@ def _h264(settings: Settings) -> dict[str, str]:
         "keyint": "infinite",
         "min-keyint": str(2 * segment_of(settings)),
         "b-pyramid": "strict" if settings.bound > 3 else "none",
+        "ipratio": _FAST_ANCHORS if settings.fastdecode else _ANCHORS,
     }
     return {
         "preset": settings.preset,
