@@ -17,7 +17,6 @@ from rich.progress import Progress, SpinnerColumn, TextColumn
 from bench import machine
 from bench.__main__ import DONE, FAULTS, INTERRUPTED, WRONG_USE, known_names
 from bench.encodings import report
-from bench.encodings.matching import NoMatch
 from bench.encodings.reading import Readers, Sample, WrongFrame
 from bench.encodings.shelf import Encoded, Shelf
 from bench.encodings.ways import BASE, WAYS
@@ -89,7 +88,7 @@ def command(
                     for name, encoded in shelved.items():
                         say(f"{name}: reading")
                         samples += readers.read(name, encoded, batches, repeats, seed)
-        except (EncoderError, NoMatch, PeerFailed, WrongFrame) as error:
+        except (EncoderError, PeerFailed, WrongFrame) as error:
             print(f"bench: {error}", file=sys.stderr)
             return FAULTS
     report.show(console, shelved, samples)

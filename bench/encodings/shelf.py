@@ -13,23 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.encodings import jpegs
-from bench.encodings.matching import matched
 from bench.encodings.ways import BASE, JPEG, Way, kind_of
 from bench.sets import Encoding, encode
 from bench.worker import digest
 from decoder.corpus import source_at
 from encoder.footage import Footage
 from encoder.quality import quality
-from encoder.settings import LIKE_WITHIN
-from encoder.unit import Outcome, transcode
+from encoder.unit import transcode
 
 LEROBOT = Encoding("libsvtav1", {"g": "2", "crf": "30", "preset": "8"})
 """How LeRobot encodes its data sets, version 3."""
 
 _SLOPE = {"h264": 0.75, "h265": 0.65, "av1": 0.22}
 """dB that a crf higher by 1 costs, about."""
-
-_STEP = {"h264": 0.25, "h265": 0.25, "av1": 1.0}
 
 Said = Callable[[str], None]
 
@@ -75,7 +71,7 @@ class Shelf:
         """``clip`` in each of ``ways``, and as LeRobot has it, by name; all of its PSNR.
 
         Raises:
-            EncoderError, NoMatch: one of them cannot be made.
+            EncoderError: one of them cannot be made.
         """
         place = self._folder / _name(clip)
         place.mkdir(parents=True, exist_ok=True)
@@ -126,15 +122,8 @@ class Shelf:
             first = last.quality + (last.psnr - psnr) / slope
 
         def make() -> Encoded:
-            made: list[Outcome] = []
-
-            def reach(crf: float) -> float:
-                made.append(transcode(str(clip), str(path), settings.replaced(crf=crf)))
-                return made[-1].psnr
-
-            step = _STEP[settings.codec]
-            matched(reach, psnr, first=first, slope=slope, step=step, within=LIKE_WITHIN)
-            found = made[-1]
+            # The search is short where it begins with what another such clip took.
+            found = transcode(str(clip), str(path), settings.replaced(match_psnr=psnr, crf=first))
             return Encoded(
                 str(path),
                 found.bytes_out,
