@@ -32,6 +32,7 @@ def show(
     table = Table("", "bytes a frame", "PSNR, dB", "largest closure", title=_title(found))
     for name in PATTERNS:
         table.add_column(f"{name}, ms")
+    table.columns[0].no_wrap = True
     for column in table.columns[1:]:
         column.justify = "right"
     for one in found.tried:
