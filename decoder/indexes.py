@@ -206,7 +206,7 @@ class Indexes:
     ) -> None:
         lasting = isinstance(error, DecoderError) and not _passing(error)
         with self._lock:
-            awaited = self._running.pop(source, None) is future
+            awaited = self._is_over(source, future)
             if isinstance(error, DecoderError) and lasting:
                 keep = max(_FAILURE_SECONDS, _FAILURE_FACTOR * seconds)
                 self._results[source] = _Failed(type(error), str(error), time.monotonic() + keep)
@@ -224,13 +224,20 @@ class Indexes:
     ) -> None:
         indexed = Indexed(index, KeyTrust(index) if index.feed is None else None)
         with self._lock:
-            awaited = self._running.pop(source, None) is future
+            awaited = self._is_over(source, future)
             if _weight(indexed) <= _BYTES:
                 self._results[source] = indexed
         if then is not None:
             then()
         if awaited:
             future.set_result(indexed)
+
+    def _is_over(self, source: Source, future: Future[Indexed]) -> bool:
+        """Takes ``future`` off the list; False where closing has, and another may be there."""
+        if self._running.get(source) is not future:
+            return False
+        del self._running[source]
+        return True
 
 
 def _weight(result: Indexed | _Failed) -> int:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -456,6 +457,45 @@ def test_closing_ends_a_scan_that_is_going_on(tmp_path: Path) -> None:
     with pytest.raises(Stopped):
         index_again_and_again()
     assert time.monotonic() - began < 5
+
+
+def test_who_comes_while_an_index_is_given_up_hears_of_it(
+    source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = FrameService(IndexStore(":memory:"), deadline=10)
+    making, give_up, asking = threading.Event(), threading.Event(), threading.Event()
+    given_up = threading.Event()
+    fail = decoder.indexes.Indexes._fail
+
+    def make(self: Indexer, which: Source) -> SourceIndex:
+        making.set()
+        give_up.wait(20)
+        raise Stopped("shut down")
+
+    def stored(self: Indexer, which: Source) -> None:
+        if making.is_set():
+            asking.set()
+            given_up.wait(20)
+
+    def failed(self: decoder.indexes.Indexes, *arguments: Any) -> None:
+        fail(self, *arguments)
+        given_up.set()
+
+    monkeypatch.setattr(Indexer, "make", make)
+    monkeypatch.setattr(Indexer, "stored", stored)
+    monkeypatch.setattr(decoder.indexes.Indexes, "_fail", failed)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(service.index, source)
+        assert making.wait(10)
+        service.close()
+        second = pool.submit(service.index, source)
+        assert asking.wait(10)
+        began = time.monotonic()
+        give_up.set()
+        for future in (first, second):
+            with pytest.raises(Stopped):
+                future.result(20)
+    assert time.monotonic() - began < 8
 
 
 def test_store_that_cannot_be_used_costs_no_frame(source: Source) -> None:
