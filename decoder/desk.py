@@ -312,6 +312,8 @@ class Desk:
                 else:
                     worth = Worth.ANCHOR if self._is_anchor(n) else Worth.BY_PRODUCT
                 self._stock.put(self._source, n, pixels, worth)
+            if errand.is_idle and self._asked:
+                self._gather()  # there is room for another
         if wait is not None:
             wait.future.set_result(pixels)
 

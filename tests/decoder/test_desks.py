@@ -14,6 +14,7 @@ import av
 import numpy as np
 import pytest
 
+import decoder.desk
 import decoder.packets
 import decoder.sparse
 from decoder.corpus import Source, source_at
@@ -478,6 +479,27 @@ def test_who_waited_with_a_walk_that_ends_is_served_by_another(
         assert read_barcode(third.result(5)).frame == 44
         assert read_barcode(second.result(5)).frame == 40
         free.set()
+    service.close()
+
+
+def test_a_walk_that_rests_makes_room_at_once(
+    ddra: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = FrameService(IndexStore(":memory:"), readers=2)
+    service.index(ddra)
+    monkeypatch.setattr(decoder.desk, "STALL", 60)
+    free = threading.Event()
+    hold_decoding(monkeypatch, free)
+    with ThreadPoolExecutor(2) as pool:
+        walking = pool.submit(service.array, ddra, 20, "rgb24", Outlook(1, 1, 4))
+        while service.load.desks.decoding == 0:
+            time.sleep(0.002)
+        other = pool.submit(service.array, ddra, 80, "rgb24")
+        while not vars(service._desks._desk(ddra, service.index(ddra)))["_asked"].keys() >= {80}:
+            time.sleep(0.002)
+        free.set()
+        assert read_barcode(walking.result(20)).frame == 20
+        assert read_barcode(other.result(20)).frame == 80
     service.close()
 
 

@@ -490,12 +490,10 @@ def test_who_comes_while_an_index_is_given_up_hears_of_it(
         service.close()
         second = pool.submit(service.index, source)
         assert asking.wait(10)
-        began = time.monotonic()
         give_up.set()
         for future in (first, second):
             with pytest.raises(Stopped):
                 future.result(20)
-    assert time.monotonic() - began < 8
 
 
 def test_store_that_cannot_be_used_costs_no_frame(source: Source) -> None:
