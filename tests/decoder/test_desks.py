@@ -482,6 +482,17 @@ def test_who_waited_with_a_walk_that_ends_is_served_by_another(
     service.close()
 
 
+def test_a_walk_that_goes_on_elsewhere_is_decoded_once(
+    service: FrameService, chain: Source
+) -> None:
+    service.array(chain, 2, "rgb24", Outlook(1, 1, 4))
+    settle(service)
+    before = reconstructed(service)
+    service.array(chain, 80, "rgb24", Outlook(1, 1, 4))
+    few = 5  # held back by the decoder
+    assert reconstructed(service) - before <= least(chain, range(80, 85)) + few
+
+
 def test_a_walk_that_rests_makes_room_at_once(
     ddra: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
