@@ -129,9 +129,9 @@ def test_jobs_that_take_long_do_not_keep_others_from_beginning(crew: Crew) -> No
     done: list[str] = []
     closed: list[str] = []
     rest = [resting(done, name, closed) for name in "ab"]
-    for one in rest:
+    for place, one in enumerate(rest, 1):
         crew.add(one)
-    until(lambda: crew.load == (0, 0, 2))
+        until(lambda: crew.load == (0, 0, place))  # noqa: B023
     for name in ("long", "longer", "longest"):
         crew.add(counting(done, name, 3000, 0.002))
     until(lambda: {"long", "longer", "longest"} <= set(done))
