@@ -78,6 +78,11 @@ class Indexes:
         self._running: dict[Source, Future[Indexed]] = {}
         self._crew = Crew(min(os.cpu_count() or 1, self._begun), self._begun)
 
+    def _begin_anew(self) -> None:
+        """In a forked process: threads of a parent, and locks that they hold, are not of use."""
+        if self._process != os.getpid():
+            self._begin()
+
     def get(self, source: Source) -> Indexed:
         """The index of ``source``.
 
@@ -87,8 +92,7 @@ class Indexes:
         """
         running = mine = None
         with self._lock:
-            if self._process != os.getpid():
-                self._begin()  # a parent's threads are the parent's
+            self._begin_anew()
             result = self._result(source)
             if result is None:
                 running = self._running.get(source)
@@ -137,10 +141,13 @@ class Indexes:
     def load(self) -> tuple[int, int]:
         """Indexes that are being found or made, and bytes of those in memory."""
         with self._lock:
+            self._begin_anew()
             return len(self._running), int(self._results.currsize)
 
     def close(self) -> None:
         """Whoever still waits hears that nothing comes any more."""
+        with self._lock:
+            self._begin_anew()
         self._crew.close()
         with self._lock:
             running, self._running = self._running, {}

@@ -406,6 +406,36 @@ def test_forks_while_other_threads_read(tmp_path: Path, h264: Path) -> None:
         service.close()
 
 
+@pytest.mark.parametrize("what", ["load", "close"])
+def test_a_fork_that_does_nothing_else(service: FrameService, source: Source, what: str) -> None:
+    """Whatever the parent's threads are at, and whichever locks they hold with that."""
+    service.array(source, 20, "rgb24")
+    desks, indexes = service._desks, service._indexes
+    locks = [
+        vars(desks)["_lock"],
+        vars(vars(desks)["_crew"])["_changed"],
+        vars(vars(desks)["_pool"])["_returned"],
+        vars(vars(indexes)["_crew"])["_changed"],
+    ]
+    with contextlib.ExitStack() as held:
+        for lock in locks:
+            held.enter_context(lock)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            status = 1
+            try:
+                if what == "load":
+                    status = int(service.load.desks.decoding != 0)
+                else:
+                    service.close()
+                    status = 0
+            finally:
+                os._exit(status)
+        assert os.waitpid(child, 0)[1] == 0
+    assert read_barcode(service.array(source, 21, "rgb24")) == (1, 21)
+
+
 def test_a_request_for_an_index_that_takes_long_ends(
     tmp_path: Path, source: Source, h264: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
