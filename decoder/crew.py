@@ -22,6 +22,25 @@ others need not wait with it."""
 _log = logging.getLogger(__name__)
 
 
+class _Step:
+    """What a thread is at.
+
+    Args:
+        closes: the job, which no longer counts, is closed.
+    """
+
+    __slots__ = ("_began", "closes", "job")
+
+    def __init__(self, job: Job, closes: bool) -> None:
+        self.job = job
+        self.closes = closes
+        self._began = time.monotonic()
+
+    @property
+    def is_stalled(self) -> bool:
+        return time.monotonic() - self._began > STALL
+
+
 class Crew:
     """Works at jobs. Thread safe.
 
@@ -42,7 +61,7 @@ class Crew:
         self._ready: deque[Job] = deque()
         self._resting: OrderedDict[Job, None] = OrderedDict()
         self._closing: deque[Job] = deque()
-        self._working: dict[threading.Thread, tuple[Job, float]] = {}  # and since when
+        self._working: dict[threading.Thread, _Step] = {}
         self._woken: set[Job] = set()  # while they were at work
         self._active = 0
         self._threads = 0
@@ -68,7 +87,7 @@ class Crew:
                 self._active += 1
                 self._ready.append(job)
                 self._admit()
-            elif any(its is job for its, _ in self._working.values()):
+            elif any(step.job is job and not step.closes for step in self._working.values()):
                 self._woken.add(job)
 
     def forsake(self, job: Job) -> None:
@@ -77,12 +96,12 @@ class Crew:
         Should the step end after all, job and thread end, too.
         """
         with self._changed:
-            stuck = [thread for thread, (its, _) in self._working.items() if its is job]
+            stuck = [thread for thread, step in self._working.items() if step.job is job]
             for thread in stuck:
-                del self._working[thread]
+                step = self._working.pop(thread)
                 self._woken.discard(job)
                 self._threads -= 1
-                self._active -= 1
+                self._active -= not step.closes
             self._admit()
 
     def relieve(self) -> None:
@@ -93,7 +112,7 @@ class Crew:
     def is_stalled(self, job: Job) -> bool:
         """Whether ``job`` has been in the same step for long."""
         with self._changed:
-            return any(its is job and _is_long_ago(at) for its, at in self._working.values())
+            return any(step.job is job and step.is_stalled for step in self._working.values())
 
     @property
     def load(self) -> tuple[int, int, int]:
@@ -110,7 +129,7 @@ class Crew:
                 queue.clear()
             self._changed.notify_all()
         for job in jobs:
-            job.close()
+            _close(job)
 
     def _admit(self) -> None:
         """Has as many begin as may be, and threads for what there is to do."""
@@ -133,7 +152,7 @@ class Crew:
     @property
     def _missing(self) -> int:
         """So many threads more may work, or (below 0) fewer, stalled ones aside."""
-        stalled = sum(_is_long_ago(began) for _, began in self._working.values())
+        stalled = sum(step.is_stalled for step in self._working.values())
         return self._threads_most + stalled - self._threads
 
     def _work(self) -> None:
@@ -146,11 +165,11 @@ class Crew:
                     return
                 closing = bool(self._closing)
                 job = (self._closing if closing else self._ready).popleft()
-                self._working[me] = job, time.monotonic()
+                self._working[me] = _Step(job, closing)
                 self._woken.discard(job)
             more: bool | None = None
             if closing:
-                job.close()
+                _close(job)
             else:
                 more = self._take_turn(job)
             with self._changed:
@@ -163,7 +182,7 @@ class Crew:
                     self._threads -= 1
                     self._changed.notify()  # of what this thread would have taken next
             if over:
-                job.close()
+                _close(job)
             if forsaken or surplus:
                 return
             del job  # and with it what it holds, while there is nothing to do
@@ -192,5 +211,8 @@ class Crew:
         return None
 
 
-def _is_long_ago(began: float) -> bool:
-    return time.monotonic() - began > STALL
+def _close(job: Job) -> None:
+    try:
+        job.close()
+    except Exception:
+        _log.exception("a decoding job could not be closed")

@@ -176,10 +176,14 @@ class Desk:
         if not needed or self._is_due(n):
             return
         if following is not None:
-            self._end(following)
-        if not (outlook.stride and self._has_room):
-            self._gather()
-            return
+            self._give_up(following)
+        if outlook.stride and self._has_room:
+            self._follow(n, outlook, frame_count, walker, ahead)
+        self._gather()
+
+    def _follow(self, n: int, outlook: Outlook, frame_count: int, walker: int, ahead: int) -> None:
+        """Begins an errand for a walk from frame ``n`` on."""
+        together = walker == _TOGETHER
         endless = together or not outlook.length or self._is_anchor is None
         if not endless:
             end = n + outlook.length * outlook.stride
@@ -260,9 +264,12 @@ class Desk:
 
     def _end(self, errand: Errand) -> None:
         """Gives an errand up; whoever still waits for it is served by another."""
+        self._give_up(errand)
+        self._gather()
+
+    def _give_up(self, errand: Errand) -> None:
         self._remove(errand)
         self._crew.wake(errand.job)
-        self._gather()
 
     def _work(self, errand: Errand) -> Job:
         """Decodes what is due, a frame a step; see `decoder.crew.Job`."""
@@ -312,6 +319,8 @@ class Desk:
                 else:
                     worth = Worth.ANCHOR if self._is_anchor(n) else Worth.BY_PRODUCT
                 self._stock.put(self._source, n, pixels, worth)
+            if errand.is_idle and self._asked:
+                self._gather()  # there is room for another
         if wait is not None:
             wait.future.set_result(pixels)
 

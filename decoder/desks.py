@@ -143,7 +143,13 @@ class Desks:
     def _desk(self, source: Source, index: SourceIndex) -> Desk:
         with self._lock:
             desk = self._desks.get(source)
-            if desk is None or (index.feed is None and not desk.is_retired):
+            if desk is not None and index.feed is None and not desk.is_retired:
+                # Who comes with the new index may be here before `forget` is, or it was another
+                # process that made it.
+                desk.retire()
+                self._stock.forget(source)
+                desk = None
+            if desk is None:
                 desk = self._desks[source] = Desk(
                     source,
                     partial(self._lend, self._pool, source),

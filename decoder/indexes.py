@@ -78,6 +78,11 @@ class Indexes:
         self._running: dict[Source, Future[Indexed]] = {}
         self._crew = Crew(min(os.cpu_count() or 1, self._begun), self._begun)
 
+    def _begin_anew(self) -> None:
+        """In a forked process: threads of a parent, and locks that they hold, are not of use."""
+        if self._process != os.getpid():
+            self._begin()
+
     def get(self, source: Source) -> Indexed:
         """The index of ``source``.
 
@@ -87,8 +92,7 @@ class Indexes:
         """
         running = mine = None
         with self._lock:
-            if self._process != os.getpid():
-                self._begin()  # a parent's threads are the parent's
+            self._begin_anew()
             result = self._result(source)
             if result is None:
                 running = self._running.get(source)
@@ -137,10 +141,13 @@ class Indexes:
     def load(self) -> tuple[int, int]:
         """Indexes that are being found or made, and bytes of those in memory."""
         with self._lock:
+            self._begin_anew()
             return len(self._running), int(self._results.currsize)
 
     def close(self) -> None:
         """Whoever still waits hears that nothing comes any more."""
+        with self._lock:
+            self._begin_anew()
         self._crew.close()
         with self._lock:
             running, self._running = self._running, {}
@@ -206,7 +213,7 @@ class Indexes:
     ) -> None:
         lasting = isinstance(error, DecoderError) and not _passing(error)
         with self._lock:
-            awaited = self._running.pop(source, None) is future
+            awaited = self._is_over(source, future)
             if isinstance(error, DecoderError) and lasting:
                 keep = max(_FAILURE_SECONDS, _FAILURE_FACTOR * seconds)
                 self._results[source] = _Failed(type(error), str(error), time.monotonic() + keep)
@@ -224,13 +231,20 @@ class Indexes:
     ) -> None:
         indexed = Indexed(index, KeyTrust(index) if index.feed is None else None)
         with self._lock:
-            awaited = self._running.pop(source, None) is future
+            awaited = self._is_over(source, future)
             if _weight(indexed) <= _BYTES:
                 self._results[source] = indexed
         if then is not None:
             then()
         if awaited:
             future.set_result(indexed)
+
+    def _is_over(self, source: Source, future: Future[Indexed]) -> bool:
+        """Takes ``future`` off the list; False where closing has, and another may be there."""
+        if self._running.get(source) is not future:
+            return False
+        del self._running[source]
+        return True
 
 
 def _weight(result: Indexed | _Failed) -> int:

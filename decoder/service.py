@@ -177,11 +177,11 @@ class FrameService:
     @property
     def load(self) -> Load:
         """What is going on now."""
-        return Load(*self._indexes.load, self._desks.load)
+        return Load(*self._indexes.load, self._current_desks().load)
 
     def close(self) -> None:
         """Gives up what is going on, with `Stopped`, and closes the files and the store."""
-        self._desks.close()
+        self._current_desks().close()
         self._indexes.close()
         self._store.close()
 

@@ -129,9 +129,9 @@ def test_jobs_that_take_long_do_not_keep_others_from_beginning(crew: Crew) -> No
     done: list[str] = []
     closed: list[str] = []
     rest = [resting(done, name, closed) for name in "ab"]
-    for one in rest:
+    for place, one in enumerate(rest, 1):
         crew.add(one)
-    until(lambda: crew.load == (0, 0, 2))
+        until(lambda: crew.load == (0, 0, place))  # noqa: B023
     for name in ("long", "longer", "longest"):
         crew.add(counting(done, name, 3000, 0.002))
     until(lambda: {"long", "longer", "longest"} <= set(done))
@@ -295,3 +295,47 @@ def test_threads_are_as_many_as_jobs_may_be_begun(crew: Crew) -> None:
     assert crew.load == (4, 6, 0)
     free.set()
     until(lambda: crew.load == (0, 0, 0))
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_job_that_takes_long_to_close(fails: bool) -> None:
+    crew = Crew(threads=1, begun=1)
+    free, closing = threading.Event(), threading.Event()
+    done: list[str] = []
+
+    def job() -> Job:
+        try:
+            while True:
+                yield False
+        finally:
+            closing.set()
+            free.wait(20)
+            if fails:
+                raise OSError("the storage is gone")
+
+    known = []
+    for forsaken in (False, True):
+        free.clear()
+        closing.clear()
+        one = job()
+        known.append(weakref.ref(one))
+        crew.add(one)
+        until(lambda: crew.load == (0, 0, 1))
+        crew.add(counting(done, "next", 1))
+        assert closing.wait(20)
+        crew.wake(one)  # it will not go on
+        if forsaken:
+            crew.forsake(one)
+            until(lambda: len(done) == 2)
+        del one
+        free.set()
+        until(lambda: crew.load == (0, 0, 0))
+    if not fails:  # the log has the error, and so where it came from
+        until(lambda: all(one() is None for one in known))
+    # None is begun beyond those that may be.
+    until(lambda: len(done) == 2)
+    rest = [resting(done, name, []) for name in "ab"]
+    for one in rest:
+        crew.add(one)
+    until(lambda: crew.load == (0, 0, 1))
+    crew.close()

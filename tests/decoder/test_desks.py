@@ -14,11 +14,14 @@ import av
 import numpy as np
 import pytest
 
+import decoder.desk
 import decoder.packets
 import decoder.sparse
 from decoder.corpus import Source, source_at
 from decoder.errors import DecodeFailed, SourceChanged, Stopped, TimedOut
 from decoder.foresight import ALONE, Outlook
+from decoder.index import FrameTable, SourceIndex
+from decoder.indexing import Indexer
 from decoder.reader import FrameReader
 from decoder.scan import scan
 from decoder.service import FrameService
@@ -479,6 +482,38 @@ def test_who_waited_with_a_walk_that_ends_is_served_by_another(
     service.close()
 
 
+def test_a_walk_that_goes_on_elsewhere_is_decoded_once(
+    service: FrameService, chain: Source
+) -> None:
+    service.array(chain, 2, "rgb24", Outlook(1, 1, 4))
+    settle(service)
+    before = reconstructed(service)
+    service.array(chain, 80, "rgb24", Outlook(1, 1, 4))
+    few = 5  # held back by the decoder
+    assert reconstructed(service) - before <= least(chain, range(80, 85)) + few
+
+
+def test_a_walk_that_rests_makes_room_at_once(
+    ddra: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = FrameService(IndexStore(":memory:"), readers=2)
+    service.index(ddra)
+    monkeypatch.setattr(decoder.desk, "STALL", 60)
+    free = threading.Event()
+    hold_decoding(monkeypatch, free)
+    with ThreadPoolExecutor(2) as pool:
+        walking = pool.submit(service.array, ddra, 20, "rgb24", Outlook(1, 1, 4))
+        while service.load.desks.decoding == 0:
+            time.sleep(0.002)
+        other = pool.submit(service.array, ddra, 80, "rgb24")
+        while not vars(service._desks._desk(ddra, service.index(ddra)))["_asked"].keys() >= {80}:
+            time.sleep(0.002)
+        free.set()
+        assert read_barcode(walking.result(20)).frame == 20
+        assert read_barcode(other.result(20)).frame == 80
+    service.close()
+
+
 def test_a_request_that_comes_after_closing_ends_at_once(ddra: Source) -> None:
     service = FrameService(IndexStore(":memory:"))
     index = service.index(ddra)
@@ -555,6 +590,69 @@ def test_nothing_from_before_a_plan_failed_is_used_after_it(
     settle(service)
     assert service.statistics.work().counters.conservative - before >= 4
     assert service.load.desks.stock.entries == 0
+
+
+def test_frames_of_an_old_index_are_not_kept_beside_a_new_one(
+    ddra: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody comes with the new index before its maker has had everything else forgotten."""
+    real = Indexer.make
+
+    def make(self: Indexer, source: Source) -> SourceIndex:
+        index = real(self, source)
+        frames = index.frames
+        fewer = FrameTable(
+            frames.packet[1:], frames.picture_type[1:], frames.hash[1:], frames.geometry[1:]
+        )
+        return SourceIndex(index.facts, index.packets, fewer, index.geometries, index.feed)
+
+    monkeypatch.setattr(Indexer, "make", make)
+    service = FrameService(IndexStore(":memory:"))
+    assert read_barcode(service.array(ddra, 5, "rgb24")).frame == 6
+    free, inside = threading.Event(), threading.Event()
+    run = decoder.sparse.SparseDecoder.run
+
+    def hold(self: Any, one: Any, **options: Any) -> Any:
+        inside.set()
+        free.wait(60)
+        return run(self, one, **options)
+
+    monkeypatch.setattr(decoder.sparse.SparseDecoder, "run", hold)
+    with ThreadPoolExecutor(1) as pool:
+        begun = pool.submit(service.array, ddra, 20, "rgb24", Outlook(1, 1, 8, 10))
+        assert inside.wait(10)
+        forget = service._desks.forget
+
+        def forget_late(source: Source) -> None:
+            read(service, ddra, 50, 2)
+            forget(source)
+
+        monkeypatch.setattr(service._desks, "forget", forget_late)
+        service._demote(ddra, "it was damaged")
+        free.set()
+        begun.result(10)
+    settle(service)
+    assert service.load.desks.stock.entries == 0
+    for n in range(20, 30):
+        read(service, ddra, n)
+    service.close()
+
+
+def test_an_index_that_another_process_has_replaced(tmp_path: Path, ddra: Source) -> None:
+    """Found in the store once the one in use is no longer in memory."""
+    services = [FrameService(IndexStore(str(tmp_path / "i.sqlite"))) for _ in range(2)]
+    teach(services[0], ddra, 1)
+    for n in range(20, 24):
+        read(services[0], ddra, n)
+    settle(services[0])
+    assert services[0].load.desks.stock.entries > 0
+    services[1]._demote(ddra, "it was damaged")
+    vars(services[0]._indexes)["_results"].clear()
+    read(services[0], ddra, 60)
+    settle(services[0])
+    assert services[0].load.desks.stock.entries == 0
+    for service in services:
+        service.close()
 
 
 def test_a_frame_beyond_those_that_are_there_is_far_from_any_reader(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -405,6 +406,36 @@ def test_forks_while_other_threads_read(tmp_path: Path, h264: Path) -> None:
         service.close()
 
 
+@pytest.mark.parametrize("what", ["load", "close"])
+def test_a_fork_that_does_nothing_else(service: FrameService, source: Source, what: str) -> None:
+    """Whatever the parent's threads are at, and whichever locks they hold with that."""
+    service.array(source, 20, "rgb24")
+    desks, indexes = service._desks, service._indexes
+    locks = [
+        vars(desks)["_lock"],
+        vars(vars(desks)["_crew"])["_changed"],
+        vars(vars(desks)["_pool"])["_returned"],
+        vars(vars(indexes)["_crew"])["_changed"],
+    ]
+    with contextlib.ExitStack() as held:
+        for lock in locks:
+            held.enter_context(lock)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            status = 1
+            try:
+                if what == "load":
+                    status = int(service.load.desks.decoding != 0)
+                else:
+                    service.close()
+                    status = 0
+            finally:
+                os._exit(status)
+        assert os.waitpid(child, 0)[1] == 0
+    assert read_barcode(service.array(source, 21, "rgb24")) == (1, 21)
+
+
 def test_a_request_for_an_index_that_takes_long_ends(
     tmp_path: Path, source: Source, h264: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -456,6 +487,43 @@ def test_closing_ends_a_scan_that_is_going_on(tmp_path: Path) -> None:
     with pytest.raises(Stopped):
         index_again_and_again()
     assert time.monotonic() - began < 5
+
+
+def test_who_comes_while_an_index_is_given_up_hears_of_it(
+    source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = FrameService(IndexStore(":memory:"), deadline=10)
+    making, give_up, asking = threading.Event(), threading.Event(), threading.Event()
+    given_up = threading.Event()
+    fail = decoder.indexes.Indexes._fail
+
+    def make(self: Indexer, which: Source) -> SourceIndex:
+        making.set()
+        give_up.wait(20)
+        raise Stopped("shut down")
+
+    def stored(self: Indexer, which: Source) -> None:
+        if making.is_set():
+            asking.set()
+            given_up.wait(20)
+
+    def failed(self: decoder.indexes.Indexes, *arguments: Any) -> None:
+        fail(self, *arguments)
+        given_up.set()
+
+    monkeypatch.setattr(Indexer, "make", make)
+    monkeypatch.setattr(Indexer, "stored", stored)
+    monkeypatch.setattr(decoder.indexes.Indexes, "_fail", failed)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(service.index, source)
+        assert making.wait(10)
+        service.close()
+        second = pool.submit(service.index, source)
+        assert asking.wait(10)
+        give_up.set()
+        for future in (first, second):
+            with pytest.raises(Stopped):
+                future.result(20)
 
 
 def test_store_that_cannot_be_used_costs_no_frame(source: Source) -> None:
