@@ -28,6 +28,9 @@ _CHUNK = 64
 """Frames that are planned together for a walk whose end is not known."""
 
 
+_MOST_LOST = 16
+"""Threads that are stuck in a source, after which none is begun for it until one comes back."""
+
 _TOGETHER = -2
 """The walker of an errand for several processes that go through the source together."""
 
@@ -112,6 +115,7 @@ class Desk:
         self._asked: dict[int, _Wait] = {}
         self._alone: set[int] = set()
         self._errands: list[Errand] = []
+        self._lost: set[Errand] = set()  # not waited for any more, and not over
 
     def frame(self, n: int, outlook: Outlook, frame_count: int, patience: float) -> Pixels:
         """Frame ``n``; has others decoded as well that are foretold.
@@ -237,6 +241,8 @@ class Desk:
         """Whether another errand may begin. Where storage stalls, none does: all would."""
         if any(self._crew.is_stalled(errand.job) for errand in self._errands):
             return False
+        if len(self._lost) >= _MOST_LOST:
+            return False
         return sum(not errand.is_idle for errand in self._errands) < self._most
 
     def _look_after(self) -> None:
@@ -330,6 +336,7 @@ class Desk:
         if isinstance(problem, SourceChanged):
             self._stock.forget(self._source)
         with self._lock:
+            self._lost.discard(errand)
             if not errand.given_up:
                 owed = [k for k in self._asked if errand.place(k) >= 0]
                 self._remove(errand)
@@ -354,6 +361,7 @@ class Desk:
             for errand in [errand for errand in self._errands if errand.place(n) >= 0]:
                 if errand.is_stuck(patience / 2):
                     self._remove(errand)
+                    self._lost.add(errand)
                     self._crew.forsake(errand.job)
                     if errand.reader is not None:
                         self._write_off(errand.reader)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import threading
@@ -300,6 +301,31 @@ def test_a_source_whose_storage_has_stopped_keeps_no_other_waiting(
         free.set()
         for future in stuck:
             future.result(20)
+
+
+def test_threads_that_are_stuck_are_so_many_and_no_more(
+    ddra: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = FrameService(IndexStore(":memory:"), deadline=0.2, readers=4)
+    free = threading.Event()
+    service.index(ddra)
+    before = threading.active_count()
+    with monkeypatch.context() as held:
+        hold_decoding(held, free)
+        for n in range(40):
+            with pytest.raises(TimedOut):
+                service.array(ddra, n, "rgb24")
+        assert threading.active_count() - before <= 16 + 4
+    free.set()
+    limit = time.monotonic() + 20
+    while threading.active_count() - before > 4:
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+    while True:
+        with contextlib.suppress(TimedOut):  # on a machine that is busy
+            read(service, ddra, 5)
+            break
+    service.close()
 
 
 def test_one_frame_that_fails_takes_no_others_along(
