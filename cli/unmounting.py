@@ -36,6 +36,9 @@ def unmount(mountpoint: str, *, lazy: bool = False) -> None:
     before = _count(place)
     complaint = _try(place, lazy=lazy)
     if complaint == _SILENCE:
+        if _count(place) < before:
+            # out of the tree; on a busy machine the kernel takes long to free the pages it kept
+            return
         raise CommandFailed(f"{mountpoint}: the mount hangs; take it away with --lazy")
     if complaint is not None and not lazy and is_dead(place):
         complaint = _try(place, lazy=True)

@@ -105,6 +105,22 @@ def test_umount_by_the_system_ends_the_process(sample: Path, mountpoint: Path) -
         eventually(lambda: not is_running(process))
 
 
+def test_a_mount_is_gone_although_its_pages_are_not_yet(
+    sample: Path, mountpoint: Path, tmp_path: Path
+) -> None:
+    # the kernel frees them before it lets the tool end, which takes long on a busy machine
+    tool = "umount" if os.geteuid() == 0 else "fusermount3"
+    slow = tmp_path / "bin" / tool
+    slow.parent.mkdir()
+    slow.write_text(f'#!/bin/sh\n{shutil.which(tool)} "$@" && exec sleep 60\n')
+    slow.chmod(0o755)
+    path = f"{slow.parent}{os.pathsep}{os.environ['PATH']}"
+    with mounted(sample, mountpoint):
+        result = run(*FRAMEFS, "umount", mountpoint, env={**os.environ, "PATH": path})
+        assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+        assert mounted_at(str(mountpoint)) is None
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_unmounts_the_daemon(
     sample: Path, mountpoint: Path, number: signal.Signals
