@@ -25,13 +25,15 @@ class Ahead(Generic[K]):
         self._lock = threading.Lock()
         self._going: set[K] = set()
 
-    def make(self, key: K, make: Callable[[], object]) -> None:
-        """Calls ``make`` soon, if there is room and it is not being called for this key."""
+    def make(self, key: K, make: Callable[[], object]) -> bool:
+        """Calls ``make`` soon, if it is not being called for this key; False: there is no room."""
         with self._lock:
-            if key in self._going or len(self._going) >= _MOST:
-                return
+            if key in self._going:
+                return True
+            if len(self._going) >= _MOST:
+                return False
             self._going.add(key)
-        self._crew.add(self._job(key, make))
+        return self._crew.add(self._job(key, make))
 
     def _job(self, key: K, make: Callable[[], object]) -> Job:
         try:

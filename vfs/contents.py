@@ -94,6 +94,7 @@ class Contents:
         )
         self._files: ByteCache[_FileKey, memoryview] = ByteCache(_FILE_BYTES, len)
         self._ahead: Ahead[_FileKey] = Ahead()
+        self._foretold: set[_FileKey] = set()  # to be made ahead, and not read since
         self._lock = threading.Lock()
         self._readers: Counter[_FileKey] = Counter()
         self._large: dict[_FileKey, int] = {}
@@ -119,6 +120,8 @@ class Contents:
             return memoryview(b"")
         content = self._content(file)
         if offset == 0:
+            with self._lock:
+                self._foretold.discard(file.key)
             self._prepare(file)
         return content[offset : offset + size]
 
@@ -144,7 +147,26 @@ class Contents:
         following = file.following()
         if following is not None and 4 * following.size <= _FILE_BYTES:
             # Now that this one is there, what the next is made of is being decoded.
-            self._ahead.make(following.key, lambda: self._content(following))
+            with self._lock:
+                self._foretold.add(following.key)
+            if not self._ahead.make(following.key, lambda: self._make_ahead(following)):
+                with self._lock:
+                    self._foretold.discard(following.key)
+
+    def _make_ahead(self, file: OpenFrame) -> None:
+        """Makes a file, unless its reader has come and made it; it may have gone by now, too."""
+        key = file.key
+        with self._lock:
+            if key not in self._foretold:
+                return
+        try:
+            self._content(file)
+        finally:
+            with self._lock:
+                gone = key not in self._foretold and key not in self._readers
+                self._foretold.discard(key)
+        if gone:
+            self._files.discard(key)
 
     def _make_room(self) -> None:
         """However large one file is, two that are being read must not push each other out."""

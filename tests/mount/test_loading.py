@@ -87,7 +87,7 @@ def idle(mount: Path) -> dict[str, Any]:
         queues = found["queues"]
         if not (queues["decoding"] or queues["waiting"] or found["memory"]["files"]):
             return found
-        assert time.monotonic() < limit, found
+        assert time.monotonic() < limit, (queues, found["memory"])
         time.sleep(0.05)
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from io import BytesIO
@@ -18,7 +19,10 @@ from decoder.errors import (
     SourceNotFound,
     SourceUnreadable,
 )
+from decoder.foresight import Outlook
 from tests.vfs.fakes import FakeService, Video, write_video
+from vfs.ahead import Ahead
+from vfs.contents import Contents, OpenFrame
 from vfs.errors import (
     IsADirectory,
     NoSuchAttribute,
@@ -366,3 +370,40 @@ def test_usage_is_that_of_the_corpus_and_nothing_is_free(tree: Tree, videos: Pat
     usage = tree.usage()
     assert usage.block_size == held.f_frsize
     assert abs(usage.blocks - (held.f_blocks - held.f_bfree)) < 10_000
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_file_that_is_made_ahead_too_late_is_not_kept(
+    tree: Tree,
+    service: FakeService,
+    videos: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    late: bool,
+) -> None:
+    """Its reader has made it and gone: before the making began, or (``late``) just after."""
+    write_video(videos / "a.mp4")
+    waiting: list[Callable[[], object]] = []
+
+    def keep(_: object, _key: object, make: Callable[[], object]) -> bool:
+        waiting.append(make)
+        return True
+
+    monkeypatch.setattr(Ahead, "make", keep)
+    monkeypatch.setattr(service, "announce", lambda *_: Outlook(1, stride=1, ahead=1))
+    content(tree, "/a/000000.png")
+    assert len(waiting) == 1
+    if late:
+        # The reader comes when the thread has seen that it has not.
+        made = Contents._content
+
+        def delayed(self: Contents, file: OpenFrame) -> memoryview:
+            monkeypatch.setattr(Contents, "_content", made)
+            content(tree, "/a/000001.png")
+            return made(self, file)
+
+        monkeypatch.setattr(Contents, "_content", delayed)
+    else:
+        content(tree, "/a/000001.png")
+    waiting[0]()
+    assert tree.cache_stats["files"].size == 0
