@@ -19,7 +19,7 @@ from bench.__main__ import DONE, FAULTS, INTERRUPTED, WRONG_USE, known_names
 from bench.encodings import report
 from bench.encodings.reading import Readers, Sample, WrongFrame
 from bench.encodings.shelf import Encoded, Shelf
-from bench.encodings.ways import BASE, WAYS
+from bench.encodings.ways import BASE, STOCK, WAYS
 from bench.remote import PeerFailed
 from encoder.errors import EncoderError
 
@@ -31,7 +31,7 @@ _DEFAULT_FOLDER = Path(tempfile.gettempdir()) / f"framefs-bench-{os.getuid()}" /
 @click.command()
 @click.option("--clips", multiple=True, required=True, help="Files, as a glob pattern; repeatable.")
 @click.option(
-    "--ways", default=",".join(WAYS), callback=known_names(tuple(WAYS)), show_default=True
+    "--ways", default=",".join(STOCK), callback=known_names(tuple(WAYS)), show_default=True
 )
 @click.option("--batches", type=click.IntRange(min=1), default=4, show_default=True)
 @click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True)
