@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import glob
-import json
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 from rich.progress import Progress
 
-from bench import machine, report
+from bench import entry, machine, report
 from bench.check import Reference, UnsuitableClip, frame_count
+from bench.entry import DONE, FAULTS, known_names
 from bench.measure import Asked, ClipRun, Results
 from bench.patterns import STRIDES, Batch, batches, fits
 from bench.peers import NAMES, Availability
@@ -27,21 +25,7 @@ from bench.sets import NoClips, clips_of
 from bench.summary import summarize
 
 SUBJECT = NAMES[0]
-DONE, FAULTS, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 _WIDTH = 120
-
-
-def known_names(known: Sequence[str]) -> Any:
-    """A callback of click: splits at commas, refuses what is not known."""
-
-    def split(context: click.Context, option: click.Parameter, value: str) -> list[str]:
-        names = [name.strip() for name in value.split(",") if name.strip()]
-        for name in names:
-            if name not in known:
-                raise click.BadParameter(f"there is no {name!r}; known: {', '.join(known)}")
-        return list(dict.fromkeys(names))
-
-    return split
 
 
 def _pythons(
@@ -166,10 +150,7 @@ def command(
         }
         ends = {**began, "load_after": machine.facts()["load"]}
         whole = report.as_json(results, summary, found, settings, ends)
-        try:
-            Path(output).write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise click.FileError(output, error.strerror) from error
+        entry.write(output, whole)
     return FAULTS if results.faults else DONE
 
 
@@ -189,11 +170,7 @@ def _repeat(
 
 
 def _expand(clips: Sequence[str]) -> list[str]:
-    paths = [path for pattern in clips for path in sorted(glob.glob(pattern)) or [pattern]]
-    for path in paths:
-        if not os.path.isfile(path):
-            raise click.UsageError(f"there is no file {path}")
-    return list(dict.fromkeys(os.path.abspath(path) for path in paths))
+    return list(dict.fromkeys(os.path.abspath(path) for path in entry.files(clips)))
 
 
 def _of_sets(names: Sequence[str]) -> list[str]:
@@ -234,19 +211,8 @@ def _start(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; one line for every failure, and the exit status that goes with it."""
-    try:
-        status = command.main(
-            args=None if arguments is None else list(arguments),
-            prog_name="python -m bench",
-            standalone_mode=False,
-        )
-    except click.ClickException as error:
-        print(f"bench: {' '.join(error.format_message().split())}", file=sys.stderr)
-        return WRONG_USE
-    except (click.Abort, KeyboardInterrupt):
-        return INTERRUPTED
-    return status if isinstance(status, int) else DONE
+    """As `bench.entry.run`."""
+    return entry.run(command, "python -m bench", arguments)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import glob
-import json
 import os
 import sys
 import tempfile
@@ -14,12 +12,12 @@ import click
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn
 
-from bench import machine
-from bench.__main__ import DONE, FAULTS, INTERRUPTED, WRONG_USE, known_names
+from bench import entry, machine
 from bench.encodings import report
 from bench.encodings.reading import Readers, Sample, WrongFrame
 from bench.encodings.shelf import Encoded, Shelf
 from bench.encodings.ways import BASE, STOCK, WAYS
+from bench.entry import DONE, FAULTS, known_names
 from bench.remote import PeerFailed
 from encoder.errors import EncoderError
 
@@ -58,7 +56,7 @@ def command(
     output: str | None,
 ) -> int:
     """Encode clips in all ways at equal PSNR, and read frames of all of them in turn."""
-    paths = _expand(clips)
+    paths = entry.named_apart(entry.files(clips), ", by which they go in the tables")
     began = machine.facts()
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
     chosen = [WAYS[name] for name in dict.fromkeys((BASE, *ways))]
@@ -96,37 +94,13 @@ def command(
         ends = {**began, "load_after": machine.facts()["load"]}
         settings = {**context.params, "folder": str(folder)}
         whole = report.as_json(shelved, samples, settings, ends)
-        try:
-            Path(output).write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise click.FileError(output, error.strerror) from error
+        entry.write(output, whole)
     return DONE
 
 
-def _expand(clips: Sequence[str]) -> list[Path]:
-    paths = [Path(path) for pattern in clips for path in sorted(glob.glob(pattern)) or [pattern]]
-    for found in paths:
-        if not found.is_file():
-            raise click.UsageError(f"there is no file {found}")
-    if len({found.stem for found in paths}) < len(paths):
-        raise click.UsageError("two clips have the same name, by which they go in the tables")
-    return paths
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; one line for every failure, and the exit status that goes with it."""
-    try:
-        status = command.main(
-            args=None if arguments is None else list(arguments),
-            prog_name="python -m bench.encodings",
-            standalone_mode=False,
-        )
-    except click.ClickException as error:
-        print(f"bench: {' '.join(error.format_message().split())}", file=sys.stderr)
-        return WRONG_USE
-    except (click.Abort, KeyboardInterrupt):
-        return INTERRUPTED
-    return status if isinstance(status, int) else DONE
+    """As `bench.entry.run`."""
+    return entry.run(command, "python -m bench.encodings", arguments)
 
 
 if __name__ == "__main__":

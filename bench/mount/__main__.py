@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import glob
-import json
 import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn
 
-from bench import machine
-from bench.__main__ import DONE, FAULTS, INTERRUPTED, WRONG_USE, known_names
+from bench import entry, machine
 from bench.check import UnsuitableClip
+from bench.entry import DONE, FAULTS, known_names
 from bench.mount import corpora, path, report
 from bench.mount.data import DATA
 from bench.mount.patterns import PATTERNS
@@ -121,7 +118,8 @@ def command(
     with progress, tempfile.TemporaryDirectory(prefix="framefs-bench-") as made:
         scratch = Path(made)
         try:
-            corpus = corpora.prepare(folder, _expand(clips), size, say)
+            named = entry.named_apart(entry.files(clips), "; their images would have, too")
+            corpus = corpora.prepare(folder, named, size, say)
         except UnsuitableClip as error:
             raise click.UsageError(str(error)) from error
         if show_path:
@@ -150,42 +148,13 @@ def command(
             ends = {**began, "load_after": machine.facts()["load"]}
             whole = report.as_json(results, found, corpus, settings, ends)
     if output is not None:
-        _write(output, whole)
+        entry.write(output, whole)
     return FAULTS if wrong else DONE
 
 
-def _write(output: str, whole: Any) -> None:
-    try:
-        Path(output).write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise click.FileError(output, error.strerror) from error
-
-
-def _expand(clips: Sequence[str]) -> list[Path]:
-    paths = [Path(path) for pattern in clips for path in sorted(glob.glob(pattern)) or [pattern]]
-    for found in paths:
-        if not found.is_file():
-            raise click.UsageError(f"there is no file {found}")
-    names = [found.stem for found in paths]
-    if len(set(names)) < len(names):
-        raise click.UsageError("two clips have the same name; their images would have, too")
-    return paths
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; one line for every failure, and the exit status that goes with it."""
-    try:
-        status = command.main(
-            args=None if arguments is None else list(arguments),
-            prog_name="python -m bench.mount",
-            standalone_mode=False,
-        )
-    except click.ClickException as error:
-        print(f"bench: {' '.join(error.format_message().split())}", file=sys.stderr)
-        return WRONG_USE
-    except (click.Abort, KeyboardInterrupt):
-        return INTERRUPTED
-    return status if isinstance(status, int) else DONE
+    """As `bench.entry.run`."""
+    return entry.run(command, "python -m bench.mount", arguments)
 
 
 if __name__ == "__main__":
