@@ -22,6 +22,9 @@ from decoder.graph import ANCHORS, DROPPABLE, HIDDEN, NO_PICTURE, RAP, REPLACEAB
 
 REAL_COST = 1.0
 STATE_ONLY_COST = 0.15
+PREAMBLE_COST = 0.4
+"""Of a start behind a preamble: its pictures, a flush, parameter sets. Measured on H.264, 640x480:
+0.3 ms, where a state-only picture takes 0.11 ms."""
 
 _WALK = 256
 """Pictures behind which a walk may end."""
@@ -173,14 +176,15 @@ def _start_for(graph: ReferenceGraph, needed: set[int]) -> int:
 
 
 def _cost(graph: ReferenceGraph, start: int, needed: set[int]) -> float:
-    """Reconstructions plus what state-only pictures cost, of a run."""
+    """Reconstructions plus what state-only pictures and a preamble cost, of a run."""
     end = max(needed) + 1
     stateful = int(graph.stateful[end] - graph.stateful[start])
     fixed = int(graph.fixed[end] - graph.fixed[start])
     traits = graph.traits[np.fromiter(needed, np.int64, len(needed))]
     stateful -= int(np.count_nonzero((traits & DROPPABLE) == 0))
     fixed -= int(np.count_nonzero((traits & (DROPPABLE | REPLACEABLE)) == 0))
-    return REAL_COST * (len(needed) + fixed) + STATE_ONLY_COST * (stateful - fixed)
+    begin = 0.0 if graph.traits[start] & RAP else PREAMBLE_COST
+    return begin + REAL_COST * (len(needed) + fixed) + STATE_ONLY_COST * (stateful - fixed)
 
 
 def _merged(graph: ReferenceGraph, parts: list[_Part]) -> list[_Part]:
@@ -192,7 +196,8 @@ def _merged(graph: ReferenceGraph, parts: list[_Part]) -> list[_Part]:
         cost = _cost(graph, part.start, part.needed)
         if done:
             previous = done[-1]
-            if previous.start == part.start or max(previous.needed) >= part.start:
+            last = max(previous.needed)
+            if last >= part.start or _leads_on(graph, last, part.start):
                 union = previous.needed | part.needed
                 joint = _cost(graph, previous.start, union)
                 if joint <= costs[-1] + cost:
@@ -203,6 +208,18 @@ def _merged(graph: ReferenceGraph, parts: list[_Part]) -> list[_Part]:
         done.append(part)
         costs.append(cost)
     return done
+
+
+def _leads_on(graph: ReferenceGraph, last: int, start: int) -> bool:
+    """Whether a decoder that was fed ``last`` can be brought to ``start`` by state-only pictures.
+
+    They are cheaper than a preamble there if they are few.
+    """
+    return (
+        not graph.traits[start] & RAP
+        and graph.segments[last] == graph.segments[start]
+        and graph.fixed[start] == graph.fixed[last + 1]
+    )
 
 
 def _inferable(graph: ReferenceGraph, part: _Part) -> list[_Part]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from decoder import plan
 from decoder.bitstream.h264 import lists
 from decoder.bitstream.h264.dpb import DecodedPictureBuffer, Entry
 from decoder.bitstream.h264.lists import Reference
@@ -21,7 +22,7 @@ from decoder.corpus import source_at
 from decoder.feed import Ragged
 from decoder.graph import DROPPABLE, REPLACEABLE, ReferenceGraph
 from decoder.index import DIRECT, SourceIndex
-from decoder.plan import FeedItem, Run, walk
+from decoder.plan import Feed, FeedItem, Run, walk
 from decoder.reader import FrameReader
 from decoder.sparse import SparseDecoder
 from tests.bitstream.prediction import wrong_predictions
@@ -176,6 +177,18 @@ def test_order_counts_without_wrap(folder: Path, monkeypatch: pytest.MonkeyPatch
         return lsb, lsb + header.delta_pic_order_cnt_bottom
 
     monkeypatch.setattr(PicOrderCount, "_type0", cut)
+    assert noticed(streams) > 0
+
+
+def test_state_only_pictures_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    streams = written(folder, Features(max_refs=4, marking=True, long_term=True), 0, 1, 2)
+    right = plan._run
+
+    def hasty(graph: ReferenceGraph, part: Any) -> Run:
+        run = right(graph, part)
+        return replace(run, items=tuple(i for i in run.items if i.feed is not Feed.STATE_ONLY))
+
+    monkeypatch.setattr(plan, "_run", hasty)
     assert noticed(streams) > 0
 
 

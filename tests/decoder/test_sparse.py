@@ -150,6 +150,21 @@ def test_jumping_decodes_closures_only(tmp_path: Path) -> None:
         assert reader.stats.reconstructed == expected
 
 
+@pytest.mark.parametrize("parameters", ["ref=1:bframes=7", "ref=4:bframes=2", "ref=3:bframes=0"])
+def test_a_run_leads_on_to_later_places_to_start_from(parameters: str, tmp_path: Path) -> None:
+    options = f"open-gop=1:scenecut=0:keyint=8:b-adapt=0:b-pyramid=none:{parameters}"
+    source = made(Recipe("leading", options, frames=72), tmp_path)
+    truth = Truth.of(Path(source.path))
+    with FrameReader(source) as reader:
+        for step in range(5, 13):
+            wanted = range(step % 3, len(reader), step)
+            found = {n: pixels.hash for n, pixels in reader.frames(wanted)}
+            assert found == {n: truth.hashes[n] for n in wanted}
+            if "ref=1" in parameters and step < 9:
+                assert len(reader.plan(wanted).runs) == 1
+        assert reader.stats.alarms == 0
+
+
 def test_a_walk_survives_a_look_elsewhere(tmp_path: Path) -> None:
     source = made("default", tmp_path)
     truth = Truth.of(Path(source.path))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from decoder.bitstream.picture import PacketFacts, Picture
 from decoder.closure import closure, reason_against
 from decoder.graph import NO_PICTURE, ReferenceGraph
-from decoder.plan import STATE_ONLY_COST, Feed, Plan, plan, walk
+from decoder.plan import PREAMBLE_COST, STATE_ONLY_COST, Feed, Plan, plan, walk
 
 NOTHING = PacketFacts(False, None)
 
@@ -144,6 +145,26 @@ def test_runs_join_when_one_costs_less() -> None:
     assert joint.real == 13
     apart = plan(g, [3, 12])
     assert [run.start for run in apart.runs] == [0, 10]
+
+
+def test_few_state_only_pictures_are_cheaper_than_a_preamble() -> None:
+    """Pictures that read nothing, one after the other, as the anchors of DDRA."""
+
+    def anchors(**third: Any) -> ReferenceGraph:
+        told = [dict[str, Any](preamble=(b"p", b"q"))] * 9
+        told[3] = third or told[3]
+        return graph([picture(0, rap=True), *[picture(n, **t) for n, t in enumerate(told, 1)]])
+
+    def starts(g: ReferenceGraph, *targets: int) -> list[int]:
+        return [run.start for run in plan(g, targets).runs]
+
+    g = anchors()
+    assert fed(plan(g, [2, 3, 5])) == [[(2, "r"), (3, "r"), (4, "s"), (5, "r")]]
+    assert starts(g, 2, 5) == [2]
+    assert starts(g, 2, 6) == [2, 6]
+    assert starts(anchors(replaceable=False), 2, 5) == [2, 5]
+    assert starts(anchors(rap=True), 2, 5) == [2, 5]
+    assert starts(anchors(rap=True), 2, 4) == [2, 4]
 
 
 def test_what_cannot_be_replaced_is_fed_as_it_is() -> None:
@@ -361,7 +382,8 @@ def test_no_plan_is_cheaper_in_pieces_or_as_a_whole() -> None:
 
 
 def _cost(chosen: Plan) -> float:
-    return chosen.real + STATE_ONLY_COST * chosen.state_only
+    begins = PREAMBLE_COST * sum(run.preamble for run in chosen.runs)
+    return begins + chosen.real + STATE_ONLY_COST * chosen.state_only
 
 
 def test_feeds_are_in_decode_order_and_closed() -> None:
