@@ -142,7 +142,8 @@ class FrameReader:
         for n, pixels in self.frames(places):
             first, *others = places[n]
             result[first] = pixels.array(pixel_format)
-            result[others] = result[first]
+            for other in others:
+                result[other] = result[first]
         return result
 
     def frame(self, n: int) -> Pixels:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import random
 import struct
 import sys
 import threading
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from decoder.corpus import source_at
+from decoder.errors import UnsupportedStream
 from decoder.pixels import Orientation, PixelFormat, Pixels
 from decoder.reader import FrameReader
 from tests.clips import packets_of, picture, read_barcode, set_display_matrix, to_frame, write_clip
@@ -89,6 +91,26 @@ def test_conversion_is_the_same_every_time() -> None:
         first = pixels.array(pixel_format)
         for _ in range(100):
             assert np.array_equal(pixels.array(pixel_format), first)
+
+
+def test_what_was_converted_before_makes_no_difference() -> None:
+    """A thread converts all its frames with one converter."""
+    generator = random.Random(1)
+    frames = []
+    for name in FORMATS:
+        for size in ((64, 48), (67, 49)):
+            frame = to_frame(picture(3, size=size), name)
+            frame.colorspace = generator.choice([1, 2, 5, 9])
+            frame.color_range = generator.choice([0, 1, 2])
+            frames.append(frame)
+    for _ in range(600):
+        frame = generator.choice(frames)
+        pixel_format: PixelFormat = generator.choice(("rgb24", "rgb48le", "gray", "gray16le"))
+        expected = frame.to_ndarray(format=pixel_format, threads=1)
+        assert np.array_equal(Pixels(frame).array(pixel_format), expected)
+        if generator.random() < 0.1:
+            with pytest.raises(UnsupportedStream):
+                Pixels(av.VideoFrame(64, 48, "gbrap32le")).array(pixel_format)
 
 
 @pytest.mark.parametrize(
