@@ -20,6 +20,7 @@ from decoder.reader import FrameReader
 from encoder import siting
 from encoder.errors import EncoderError, Interrupted, SourceFailed, SourceUnsupported
 from encoder.screen import Screen, screen_of
+from encoder.timing import told_rate
 
 _FALLBACK_RATE = Fraction(25)
 """Frames per second of a source that tells neither timestamps nor a rate."""
@@ -106,7 +107,7 @@ class Footage:
         times: seconds at which each frame is shown, from 0 on.
         later: seconds by which that is later than in the source.
         last: seconds for which the last frame is shown.
-        rate: frames per second on average.
+        rate: frames per second, see `encoder.timing.told_rate`.
         notes: what could not be kept as it was, in words.
 
     Raises:
@@ -141,6 +142,7 @@ class Footage:
             )
         self.rate = self.reader.fps or _FALLBACK_RATE
         self.times, self.last = self._timestamps()
+        self.rate = told_rate(self.times, self.rate)
         if most is not None and most < len(self.times):
             self.last = max(1 / self.rate, self.times[most] - self.times[most - 1])
             self.times = self.times[:most]

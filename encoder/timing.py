@@ -12,11 +12,11 @@ Where frames share a timestamp that cannot be had; they are decoded as late as c
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from math import floor, lcm
 
 _HALVINGS = 8
 """Timescales that are tried, each twice as fine as the one before; room for decoding times."""
@@ -31,6 +31,26 @@ timestamp: FFmpeg takes much shorter ones for a fault."""
 
 _FINEST = 2**31 - 1
 """Highest timescale of a media header (ISO/IEC 14496-12, 8.4.2), as FFmpeg reads it."""
+
+_FASTEST = 210
+"""Frames per second: of a stream that tells more FFmpeg takes the average rate instead."""
+
+
+def told_rate(times: Sequence[Fraction], average: Fraction) -> Fraction:
+    """Frames per second that a stream is to tell of itself.
+
+    The ``average``, unless two frames were shown in the same tick of it then: FFmpeg counts the
+    frames of a stream in ticks, and warns of each that comes too soon. Then as many as the shortest
+    step asks for, if FFmpeg believes that.
+
+    Args:
+        times: seconds, by frame, ascending.
+    """
+    ticks = [floor((time - times[0]) * average + Fraction(1, 2)) for time in times]
+    steps = [other - one for one, other in pairwise(times)]
+    if len(set(ticks)) == len(ticks) or min(steps) * _FASTEST < 1:
+        return average
+    return 1 / min(steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +89,11 @@ def timing(times: Sequence[Fraction], order: Sequence[int], last: Fraction) -> T
             )
     if times[0] < 0:
         raise ValueError(f"frame 0 is shown at {float(times[0]):.6f} s, before the start")
-    coarsest = math.lcm(*(time.denominator for time in times))
+    coarsest = lcm(*(time.denominator for time in times))
     if coarsest > _FINEST:
         raise ValueError(f"MP4 has no timescale of 1/{coarsest} s, which its timestamps need")
-    if math.lcm(coarsest, last.denominator) <= _FINEST:
-        coarsest = math.lcm(coarsest, last.denominator)  # the end can be told as well
+    if lcm(coarsest, last.denominator) <= _FINEST:
+        coarsest = lcm(coarsest, last.denominator)  # the end can be told as well
     while coarsest < _COARSEST:
         coarsest *= 2
     timescale = coarsest

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from encoder import spans
-from encoder.timing import timing
+from encoder.timing import timing, told_rate
 
 rates = st.sampled_from([Fraction(20), Fraction(30000, 1001), Fraction(25), Fraction(1000, 33)])
 
@@ -63,3 +63,26 @@ def test_times_that_no_timescale_holds_are_refused() -> None:
     times = [Fraction(0), Fraction(1, 2**20 + 7), Fraction(2, 2**21 + 9)]
     with pytest.raises(ValueError, match="timescale"):
         timing(times, [0, 1, 2], Fraction(1, 25))
+
+
+@pytest.mark.parametrize("rate", [Fraction(20), Fraction(30000, 1001), Fraction(120)])
+def test_an_even_rate_is_told_as_it_is(rate: Fraction) -> None:
+    exact = [3 + n / rate for n in range(50)]
+    milliseconds = [Fraction(round(time * 1000), 1000) for time in exact]
+    assert told_rate(exact, rate) == told_rate(milliseconds, rate) == rate
+
+
+def test_the_rate_gives_each_frame_a_tick_of_its_own() -> None:
+    """Frames 30 ms apart in a stream of 14 a second on average."""
+    times = [Fraction(n, 14) for n in range(10)]
+    times[5] = times[4] + Fraction(30, 1000)
+    average = Fraction(14)
+    assert told_rate(times, average) == Fraction(100, 3)
+    assert told_rate(times[:3], average) == average
+
+
+def test_a_rate_that_nobody_would_believe_is_not_told() -> None:
+    average = Fraction(14)
+    for step in (Fraction(0), Fraction(1, 500)):
+        assert told_rate([Fraction(0), step, Fraction(1)], average) == average
+    assert told_rate([Fraction(1)], average) == average
