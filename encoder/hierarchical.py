@@ -49,4 +49,6 @@ def _levels(period: int) -> int:
 
 def _options(settings: Settings, period: int, levels: int) -> dict[str, str]:
     parameters = f"hierarchical-levels={levels}:scd=0:lp={settings.threads}"
+    if settings.fastdecode:
+        parameters += ":enable-cdef=0"
     return {"preset": settings.preset, "g": str(period), "svtav1-params": parameters}

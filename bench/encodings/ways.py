@@ -45,14 +45,14 @@ _ALL = (
     Way("fast", "framefs", Settings.of_profile("fast"), "fast"),
     *(_fixed("fast", "h264", interval) for interval in (*INTERVALS, 32)),
     Way("compact", "framefs", Settings.of_profile("compact", anchors="adaptive"), "compact"),
-    *(_fixed("compact", "h265", interval) for interval in INTERVALS),
+    *(_fixed("compact", "h265", interval) for interval in (*INTERVALS, 32)),
     Way("small", "framefs", Settings.of_profile("small"), "small"),
 )
 
 WAYS = {way.name: way for way in _ALL}
 
-STOCK = tuple(name for name in WAYS if name != "h264-32")
-"""Those for which FFmpeg's libraries are enough; see scripts/build-encoders.sh for the other."""
+STOCK = tuple(name for name in WAYS if not name.endswith("-32"))
+"""Those for which FFmpeg's libraries are enough; see scripts/build-encoders.sh for the others."""
 
 ADAPTIVE = {
     "fast": tuple(f"h264-{interval}" for interval in INTERVALS),

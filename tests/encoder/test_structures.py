@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from decoder import FrameReader
+from decoder.bitstream.av1.obu import OBU_SEQUENCE_HEADER, split
+from decoder.bitstream.av1.sequence import SequenceHeader
 from decoder.closure import closure
 from decoder.graph import REFERENCE
 from decoder.index import PICTURE_TYPES
@@ -74,6 +76,19 @@ def test_a_hierarchy_keeps_its_bound(clip: Path, tmp_path: Path, bound: int) -> 
     target = tmp_path / "new.mp4"
     outcome = transcode(str(clip), str(target), Settings.of_profile("small", bound=bound))
     assert outcome.bound == max(spelled(target)[1]) <= bound
+
+
+@pytest.mark.parametrize("fastdecode", [True, False])
+def test_a_hierarchy_without_what_is_slow_to_decode(
+    clip: Path, tmp_path: Path, fastdecode: bool
+) -> None:
+    target = tmp_path / "new.mp4"
+    transcode(str(clip), str(target), Settings.of_profile("small", fastdecode=fastdecode))
+    with av.open(str(target)) as container:
+        packet = bytes(next(container.demux(video=0)))
+    (unit,) = [unit for unit in split(packet) if unit.obu_type == OBU_SEQUENCE_HEADER]
+    header, _ = SequenceHeader.parse(packet[unit.payload : unit.end])
+    assert header.enable_cdef == (not fastdecode)
 
 
 @pytest.mark.parametrize("profile", ["fast", "compact", "small"])
