@@ -125,6 +125,7 @@ class Footage:
     ) -> None:
         self.path = path
         self._retime = retime
+        self._stop = stop
         with _told():
             source = source_at(path)
             self.reader = FrameReader(source, stop=stop)
@@ -161,6 +162,15 @@ class Footage:
             with _told():
                 pixels = self.reader.frame(n)
             yield pixels
+
+    def again(self) -> Iterator[Pixels]:
+        """The frames in order, beside those of `pixels`. Raises SourceFailed, Interrupted."""
+        with (
+            _told(),
+            FrameReader(self.reader.source, index=self.reader.index, stop=self._stop) as other,
+        ):
+            for n in range(len(self)):
+                yield other.frame(n)
 
     def close(self) -> None:
         """Closes the source."""

@@ -21,9 +21,6 @@ LIKE_WITHIN = 0.18
 
 LONGEST_INTERVAL = 64
 
-_LONGEST_ADAPTIVE = 17
-"""What FFmpeg's libraries reach, which make the trials."""
-
 _CRF = {"h264": 51.0, "h265": 51.0, "av1": 63.0}
 """Highest crf of each encoder."""
 
@@ -125,8 +122,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         if unknown:
             raise SettingsError(f"there is no setting {unknown[0]!r}")
         data = {"profile": profile, **_OF_PROFILE[profile]}
-        interval = overrides.get("interval")
-        if "structure" in overrides or (isinstance(interval, int) and interval > _LONGEST_ADAPTIVE):
+        if "structure" in overrides:
             data["anchors"] = "fixed"
         return cls.of_data({**data, **overrides})
 
@@ -188,10 +184,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             )
         if self.anchors == "adaptive" and self.structure != "ddra":
             raise SettingsError("anchors: only those of DDRA can follow the content")
-        if self.anchors == "adaptive" and self.interval > _LONGEST_ADAPTIVE:
-            raise SettingsError(
-                f"anchors: those that follow the content are at most {_LONGEST_ADAPTIVE} apart"
-            )
         if self.fastdecode and self.codec == "h265":
             raise SettingsError("fastdecode: h265 has no such setting, only h264 and av1")
         if self.preset not in _PRESETS[self.codec]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Iterator
-from fractions import Fraction
+from itertools import pairwise
 
 import av
 import numpy as np
@@ -17,7 +18,7 @@ from encoder.coding import Coding
 from encoder.errors import Interrupted
 from encoder.footage import Footage, Look
 from encoder.settings import Settings
-from encoder.writing import VideoPacket, prepared, set_up
+from encoder.writing import VideoPacket, opened, prepared
 
 _PRESET = "veryfast"
 
@@ -47,7 +48,7 @@ def followed(
     small: list[NDArray[np.uint8]] = []
     for interval in adaptive.halvings(settings.interval):
         frames = _frames(footage, stop, None if costs else small)
-        costs[interval] = _cost(frames, count, footage.rate, look, settings, interval, crf)
+        costs[interval] = _cost(footage, frames, look, settings, interval, crf)
         if len(costs) > 1 and (
             adaptive.saving(count, settings.interval, segment, costs, interval) < _WORTH
         ):
@@ -56,19 +57,18 @@ def followed(
 
 
 def _cost(
+    footage: Footage,
     frames: Iterator[av.VideoFrame],
-    count: int,
-    rate: Fraction,
     look: Look,
     settings: Settings,
     interval: int,
     crf: float,
 ) -> NDArray[np.float64]:
-    """Bytes by frame, and what its difference from the source is worth in bytes, [count]."""
-    segment = ddra.segment_of(settings)
+    """Bytes by frame, and what its difference from the source is worth in bytes, [frames]."""
+    count, segment = len(footage), ddra.segment_of(settings)
     quick = settings.replaced(interval=interval, preset=_PRESET, bound=3, segment=segment)
     even = spans.evenly(count, interval, segment)
-    sizes, squared = _tried(frames, rate, look, ddra.coding(quick, even, count), crf)
+    sizes, squared = _tried(footage, frames, look, ddra.coding(quick, even, count), crf)
     # One dB is a factor of 10 ** 0.1 in the squared difference, and this share of the bytes.
     worth = _PER_DECIBEL * 10 / np.log(10) * sizes.sum() / max(squared.sum(), 1e-9)
     cost: NDArray[np.float64] = sizes + worth * squared
@@ -76,17 +76,23 @@ def _cost(
 
 
 def _tried(
-    frames: Iterator[av.VideoFrame], rate: Fraction, look: Look, coding: Coding, crf: float
+    footage: Footage, frames: Iterator[av.VideoFrame], look: Look, coding: Coding, crf: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Bytes, and the sum of squared differences of luma, by frame."""
-    count = len(coding.kinds)
+    count, rate = len(coding.kinds), footage.rate
     options = {**coding.options, "crf": f"{crf:g}"}
     sizes, squared = np.zeros(count), np.zeros(count)
-    waiting: dict[int, NDArray[np.float32]] = {}
-    encoder = _encoder(coding.encoder, options, look, rate)
     decoder = CodecContext.create(_DECODERS[coding.encoder], "r")
     assert isinstance(decoder, VideoCodecContext)
     decoder.thread_count = 1
+
+    def ready(n: int, frame: av.VideoFrame) -> av.VideoFrame:
+        return prepared(frame, n, look, coding.kinds[n], rate)
+
+    waiting: deque[av.VideoFrame] = deque()
+    originals = iter(waiting.popleft, None)
+    if coding.external:  # a program gives nothing before the end of a run: too many would wait
+        originals = (ready(n, pixels.native) for n, pixels in enumerate(footage.again()))
 
     def take(packets: list[VideoPacket]) -> None:
         for packet in packets:
@@ -97,18 +103,24 @@ def _tried(
     def compare(frames: list[av.VideoFrame]) -> None:
         for frame in frames:
             assert frame.pts is not None
-            difference = _luma(frame) - waiting.pop(frame.pts)
+            difference = _luma(frame) - _luma(next(originals))
             squared[frame.pts] = np.dot(difference.ravel(), difference.ravel())
 
-    runs = set(coding.runs)
-    for n, frame in enumerate(frames):
-        if n in runs and n:
-            take(encoder.encode(None))
-            encoder = _encoder(coding.encoder, options, look, rate)
-        ready = prepared(frame, n, look, coding.kinds[n], rate)
-        waiting[n] = _luma(ready)
-        take(encoder.encode(ready))
-    take(encoder.encode(None))
+    ends = dict(pairwise([*coding.runs, count]))
+    encoder = opened(coding, options, look, rate, 0, ends[0])
+    try:
+        for n, frame in enumerate(frames):
+            if n in ends and n:
+                take(encoder.encode(None))
+                encoder.close()
+                encoder = opened(coding, options, look, rate, n, ends[n])
+            frame = ready(n, frame)
+            if not coding.external:
+                waiting.append(frame)
+            take(encoder.encode(frame))
+        take(encoder.encode(None))
+    finally:
+        encoder.close()
     compare(decoder.decode(None))
     return sizes, squared
 
@@ -123,14 +135,6 @@ def _frames(
         if small is not None:
             small.append(_thumbnail(pixels.native))
         yield pixels.native
-
-
-def _encoder(name: str, options: dict[str, str], look: Look, rate: Fraction) -> VideoCodecContext:
-    context = CodecContext.create(name, "w")
-    assert isinstance(context, VideoCodecContext)
-    context.options = options
-    set_up(context, look, rate, threads=1)
-    return context
 
 
 def _luma(frame: av.VideoFrame) -> NDArray[np.float32]:

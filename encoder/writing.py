@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 import av
-from av.codec.context import CodecContext
+from av.codec.context import CodecContext, Flags
 from av.video.codeccontext import VideoCodecContext
 from av.video.frame import PictureType
 from av.video.stream import VideoStream
@@ -74,7 +74,11 @@ def write(
         priority.yield_to_others()
         bounds = [*coding.runs, count]
         ends = dict(pairwise(bounds))
-        encoder = _encoder(track, coding, options, look, footage.rate, threads, 0, ends[0])
+        encoder: Encoder
+        if coding.external:
+            encoder = opened(coding, options, look, footage.rate, 0, ends[0])
+        else:
+            encoder = _Library(track.codec_context)
         beside.callback(lambda: encoder.close())
         starts = frozenset(coding.starts)
         muxed = 0
@@ -97,7 +101,9 @@ def write(
             if n in ends and n:
                 mux(encoder.encode(None))
                 encoder.close()
-                encoder = _encoder(track, coding, options, look, footage.rate, threads, n, ends[n])
+                encoder = opened(
+                    coding, options, look, footage.rate, n, ends[n], threads, global_header=True
+                )
             mux(encoder.encode(prepared(pixels.native, n, look, coding.kinds[n], footage.rate)))
             if progress is not None:
                 progress(n + 1, count)
@@ -165,26 +171,36 @@ def _track(
     return track
 
 
-def _encoder(
-    track: VideoStream,
+Encoder: TypeAlias = "_Library | External"
+
+
+def opened(
     coding: Coding,
     options: dict[str, str],
     look: Look,
     rate: Fraction,
-    threads: int,
     first: int,
     end: int,
-) -> _Library | External:
-    """What encodes frames ``first`` to ``end`` - 1. Parameter sets are in the file once for all."""
+    threads: int = 1,
+    *,
+    global_header: bool = False,
+) -> Encoder:
+    """What encodes frames ``first`` to ``end`` - 1 of ``coding``.
+
+    Args:
+        global_header: leave parameter sets out of the stream (a program does not).
+
+    Raises:
+        SettingsError: see `encoder.external.External`.
+    """
     if coding.external:
         kinds, order = coding.kinds[first:end], coding.order[first:end]
         return External(coding.encoder, options, look, rate, kinds, order)
-    if first == 0:
-        return _Library(track.codec_context)
     context = CodecContext.create(coding.encoder, "w")
     assert isinstance(context, VideoCodecContext)
     context.options = options
-    context.flags = track.codec_context.flags
+    if global_header:
+        context.flags |= Flags.global_header
     set_up(context, look, rate, threads)
     return _Library(context)
 

@@ -44,6 +44,7 @@ _ALL = (
     Way(JPEG, "pillow", None, "JPEG files, Pillow"),
     Way("fast", "framefs", Settings.of_profile("fast"), "fast"),
     *(_fixed("fast", "h264", interval) for interval in (*INTERVALS, 32)),
+    Way("fast-32", "framefs", Settings.of_profile("fast", interval=32), "fast, T at most 32"),
     Way("compact", "framefs", Settings.of_profile("compact", anchors="adaptive"), "compact"),
     *(_fixed("compact", "h265", interval) for interval in (*INTERVALS, 32)),
     Way("small", "framefs", Settings.of_profile("small"), "small"),
@@ -56,6 +57,7 @@ STOCK = tuple(name for name in WAYS if not name.endswith("-32"))
 
 ADAPTIVE = {
     "fast": tuple(f"h264-{interval}" for interval in INTERVALS),
+    "fast-32": tuple(f"h264-{interval}" for interval in (*INTERVALS, 32)),
     "compact": tuple(f"h265-{interval}" for interval in INTERVALS),
 }
 """Ways whose anchors follow the content, and the same with fixed ones."""

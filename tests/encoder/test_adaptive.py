@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from decoder import FrameReader
-from encoder import adaptive, spans
+from encoder import adaptive, ddra, spans
+from encoder.coding import ENCODERS
+from encoder.external import program
 from encoder.settings import Settings
 from encoder.unit import transcode
 
@@ -114,12 +116,15 @@ def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.parametrize("interval", [16, 32])
 @pytest.mark.parametrize("profile", ["fast", "compact"])
 def test_anchors_are_at_the_cut_and_near_under_motion(
-    film: Path, tmp_path: Path, profile: str
+    film: Path, tmp_path: Path, profile: str, interval: int
 ) -> None:
+    settings = Settings.of_profile(profile, anchors="adaptive", interval=interval)
+    if interval > ddra.LONGEST_STOCK and program(ENCODERS[settings.codec], 8) is None:
+        pytest.skip("scripts/build-encoders.sh has not been run")
     target = tmp_path / "new.mp4"
-    settings = Settings.of_profile(profile, anchors="adaptive")
     outcome = transcode(str(film), str(target), settings)
     assert outcome.bound == 3
     assert isinstance(outcome.interval, list)

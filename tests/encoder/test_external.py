@@ -56,7 +56,9 @@ def test_long_intervals_keep_the_bound(
         pytest.skip("scripts/build-encoders.sh has not been run")
     source = write_clip(tmp_path / "source.mp4", frames=150, pix_fmt=pix_fmt)
     target = tmp_path / "new.mp4"
-    settings = Settings.of_profile(profile, interval=interval, segment=interval + 1)
+    settings = Settings.of_profile(
+        profile, interval=interval, segment=interval + 1, anchors="fixed"
+    )
     outcome = transcode(str(source), str(target), settings)
     assert (outcome.bound, outcome.interval) == (3, interval)
     with FrameReader(str(target)) as reader:
