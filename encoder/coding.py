@@ -42,3 +42,10 @@ class Coding:
     references: tuple[int, ...] | None
     bound: int
     external: bool = False
+
+    def at(self, crf: float) -> dict[str, str]:
+        """The options of the encoder with this crf, of which quarters are told apart."""
+        options = {**self.options, "crf": f"{crf:g}"}
+        if self.encoder == "libsvtav1":  # FFmpeg's option takes whole ones only
+            options["svtav1-params"] += f":crf={crf:g}"
+        return options

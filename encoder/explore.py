@@ -115,14 +115,14 @@ class Exploration:
 
 
 def candidates() -> list[Settings]:
-    """What is tried unless told otherwise."""
+    """What is tried unless told otherwise; intervals of 32 take programs of `encoder.external`."""
     made = [
         Settings.of_profile("fast", interval=interval, anchors="fixed") for interval in (4, 8, 16)
     ]
     made += [
-        Settings.of_profile("fast"),
+        *(Settings.of_profile("fast", interval=interval) for interval in (16, 32)),
         Settings.of_profile("fast", bound=4, anchors="fixed"),
-        *(Settings.of_profile("compact", interval=interval) for interval in (4, 16)),
+        *(Settings.of_profile("compact", interval=interval) for interval in (4, 16, 32)),
         *(
             Settings.of_profile("small", interval=interval, bound=interval)
             for interval in (16, 32, 64)

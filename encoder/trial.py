@@ -80,7 +80,7 @@ def _tried(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Bytes, and the sum of squared differences of luma, by frame."""
     count, rate = len(coding.kinds), footage.rate
-    options = {**coding.options, "crf": f"{crf:g}"}
+    options = coding.at(crf)
     sizes, squared = np.zeros(count), np.zeros(count)
     decoder = CodecContext.create(_DECODERS[coding.encoder], "r")
     assert isinstance(decoder, VideoCodecContext)

@@ -19,8 +19,8 @@ from encoder.settings import LIKE_WITHIN, Settings, highest_crf
 Measure = Callable[[float], tuple[int, Quality]]
 """crf -> (bytes, quality) of the encoding with it."""
 
-_STEP = {"h264": 0.25, "h265": 0.25, "av1": 1.0}
-"""Nearest crfs that are told apart; SVT-AV1 takes whole ones."""
+_STEP = 0.25
+"""Nearest crfs that encoders tell apart."""
 
 _SLOPES = {
     "psnr": {"h264": 0.65, "h265": 0.55, "av1": 0.23},
@@ -65,13 +65,12 @@ class Wish:
 
     def crf(self, first: float, measure: Measure) -> float:
         """The highest crf that meets the wish; of a size the lowest. Raises OutOfReach."""
-        limit, step = highest_crf(self.codec), _STEP[self.codec]
-        slope = _SLOPES[self.kind][self.codec]
+        limit, slope = highest_crf(self.codec), _SLOPES[self.kind][self.codec]
         if self.kind == "size":
             # Read backwards, the surplus of a size falls as well.
-            return -highest(lambda x: self._surplus(*measure(-x)), -first, -limit, 0, step, slope)
+            return -highest(lambda x: self._surplus(*measure(-x)), -first, -limit, 0, _STEP, slope)
         within = LIKE_WITHIN if self.kind == "psnr" else None
-        return highest(lambda x: self._surplus(*measure(x)), first, 0, limit, step, slope, within)
+        return highest(lambda x: self._surplus(*measure(x)), first, 0, limit, _STEP, slope, within)
 
     def missed(self, error: OutOfReach) -> str:
         """In words, that no crf meets the wish."""

@@ -65,7 +65,7 @@ def write(
         ExitStack() as beside,
         _output(path, when.timescale) as output,
     ):
-        options = {**coding.options, "crf": f"{crf:g}"}
+        options = coding.at(crf)
         track = _track(output, coding, options, look, footage.rate, threads)
         others = Tracks(footage.path, output, footage.later) if tracks else None
         if others is not None:

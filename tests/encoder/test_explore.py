@@ -25,7 +25,7 @@ def test_encodings_are_brought_to_one_quality_and_measured(
     found = explore([str(clip) for clip in clips], tries, psnr=34.0, frames=50, say=said.append)
     assert found.frames == 100
     assert [one.settings.profile for one in found.tried] == ["small", "fast"]
-    assert [label for label, _ in found.failed] == ["fast T=32"]
+    assert [label for label, _ in found.failed] == ["fast T=32 adaptive"]
     for one in found.tried:
         assert one.psnr == pytest.approx(34.0, abs=0.18)
         assert one.readings["contiguous 10"].pictures < one.readings["random 8"].pictures

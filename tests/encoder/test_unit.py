@@ -332,6 +332,15 @@ def test_ssim_is_reached_and_size_is_kept(clip: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
+def test_quarters_of_a_crf_are_told_apart(clip: Path, tmp_path: Path, profile: str) -> None:
+    target = tmp_path / "new.mp4"
+    settings = [Settings.of_profile(profile, crf=crf) for crf in (30.0, 30.25, 30.5, 30.75)]
+    found = [transcode(str(clip), str(target), each).psnr for each in settings]
+    assert found == sorted(found, reverse=True)
+    assert len(set(found)) == 4
+
+
+@pytest.mark.parametrize("profile", PROFILES)
 def test_a_search_encodes_nothing_twice(
     clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, profile: str
 ) -> None:
