@@ -116,19 +116,13 @@ class Exploration:
 
 def candidates() -> list[Settings]:
     """What is tried unless told otherwise; intervals of 32 take programs of `encoder.external`."""
-    made = [
-        Settings.of_profile("fast", interval=interval, anchors="fixed") for interval in (4, 8, 16)
-    ]
-    made += [
-        *(Settings.of_profile("fast", interval=interval) for interval in (16, 32)),
+    fixed = [("fast", 4), ("fast", 8), ("fast", 16), ("compact", 4)]
+    return [
+        *(Settings.of_profile(name, interval=n, anchors="fixed") for name, n in fixed),
+        *(Settings.of_profile(name, interval=n) for name in ("fast", "compact") for n in (16, 32)),
         Settings.of_profile("fast", bound=4, anchors="fixed"),
-        *(Settings.of_profile("compact", interval=interval) for interval in (4, 16, 32)),
-        *(
-            Settings.of_profile("small", interval=interval, bound=interval)
-            for interval in (16, 32, 64)
-        ),
+        *(Settings.of_profile("small", interval=n, bound=n) for n in (16, 32, 64)),
     ]
-    return made
 
 
 def explore(

@@ -43,7 +43,7 @@ _OF_PROFILE: Mapping[str, Mapping[str, Any]] = {
     },
     "compact": {
         "structure": "ddra", "codec": "h265", "bound": 3, "interval": 16, "crf": 22.0,
-        "preset": "medium", "fastdecode": False,
+        "preset": "medium", "fastdecode": False, "anchors": "adaptive",
     },
     "small": {
         "structure": "hierarchical", "codec": "av1", "bound": 16, "interval": 32, "crf": 38.0,

@@ -45,7 +45,7 @@ _ALL = (
     Way("fast", "framefs", Settings.of_profile("fast"), "fast"),
     *(_fixed("fast", "h264", interval) for interval in (*INTERVALS, 32)),
     Way("fast-32", "framefs", Settings.of_profile("fast", interval=32), "fast, T at most 32"),
-    Way("compact", "framefs", Settings.of_profile("compact", anchors="adaptive"), "compact"),
+    Way("compact", "framefs", Settings.of_profile("compact"), "compact"),
     *(_fixed("compact", "h265", interval) for interval in (*INTERVALS, 32)),
     Way("small", "framefs", Settings.of_profile("small"), "small"),
 )
