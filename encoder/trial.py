@@ -17,6 +17,7 @@ from encoder import adaptive, ddra, spans
 from encoder.coding import Coding
 from encoder.errors import Interrupted
 from encoder.footage import Footage, Look
+from encoder.repeatable import repeatable
 from encoder.settings import Settings
 from encoder.writing import VideoPacket, opened, prepared
 
@@ -80,7 +81,7 @@ def _tried(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Bytes, and the sum of squared differences of luma, by frame."""
     count, rate = len(coding.kinds), footage.rate
-    options = coding.at(crf)
+    options = repeatable(coding.encoder, coding.at(crf), look.width)
     sizes, squared = np.zeros(count), np.zeros(count)
     decoder = CodecContext.create(_DECODERS[coding.encoder], "r")
     assert isinstance(decoder, VideoCodecContext)

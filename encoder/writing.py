@@ -22,6 +22,7 @@ from encoder.coding import Coding
 from encoder.errors import EncodingFailed, Interrupted, TargetFailed
 from encoder.external import External
 from encoder.footage import Footage, Look
+from encoder.repeatable import repeatable
 from encoder.timing import Timing
 from encoder.tracks import Tracks
 
@@ -65,7 +66,7 @@ def write(
         ExitStack() as beside,
         _output(path, when.timescale) as output,
     ):
-        options = coding.at(crf)
+        options = repeatable(coding.encoder, coding.at(crf), look.width)
         track = _track(output, coding, options, look, footage.rate, threads)
         others = Tracks(footage.path, output, footage.later) if tracks else None
         if others is not None:
