@@ -23,6 +23,10 @@ from encoder.coding import INTRA
 from encoder.errors import EncodingFailed, SettingsError
 from encoder.footage import Look
 
+_SMALLEST, _RATES = 64, (1, 300)
+"""Width and height, frames per second, of which x265 would say that it cannot open them: limits of
+its reader of YUV4MPEG2. Its reader of raw frames hangs at them."""
+
 _UNSPECIFIED = 2
 _FULL = 2
 
@@ -71,6 +75,14 @@ class External:
         order: Sequence[int],
     ) -> None:
         path = program(encoder, look.bits)
+        low, high = _RATES
+        small = min(look.width, look.height) < _SMALLEST
+        if encoder == "libx265" and (small or not low <= rate <= high):
+            raise SettingsError(
+                f"interval: in more than 17 frames x265 takes pictures of {_SMALLEST}x{_SMALLEST} "
+                f"and more, and {low} to {high} a second, not {look.width}x{look.height} and "
+                f"{float(rate):.6g}; take a shorter interval or the profile fast"
+            )
         if path is None:
             raise SettingsError(
                 f"interval: there is no program for {encoder} with {look.bits} bits and intervals "

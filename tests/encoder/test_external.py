@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from fractions import Fraction
 from pathlib import Path
 from statistics import fmean
 
@@ -44,6 +45,19 @@ def test_a_program_that_gives_up_is_told_of(
     with pytest.raises(EncodingFailed):
         transcode(str(clip), str(tmp_path / "new.mp4"), Settings.of_profile("fast", interval=32))
     assert os.listdir(tmp_path) == ["data"]
+
+
+@pytest.mark.parametrize(
+    ("size", "fps"), [((48, 64), 30), ((64, 48), 30), ((64, 64), Fraction(1, 2)), ((64, 64), 400)]
+)
+def test_what_the_program_of_x265_would_not_open_is_refused_in_words(
+    tmp_path: Path, size: tuple[int, int], fps: Fraction
+) -> None:
+    source = write_clip(tmp_path / "source.mp4", size=size, fps=fps)
+    with pytest.raises(SettingsError, match="64x64 and more, and 1 to 300 a second"):
+        transcode(
+            str(source), str(tmp_path / "new.mp4"), Settings.of_profile("compact", interval=32)
+        )
 
 
 @pytest.mark.parametrize("pix_fmt", ["yuv420p", "yuv444p", "yuv420p10le"])
