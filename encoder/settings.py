@@ -39,7 +39,7 @@ _LEAST_HIERARCHICAL_BOUND = 2
 _OF_PROFILE: Mapping[str, Mapping[str, Any]] = {
     "fast": {
         "structure": "ddra", "codec": "h264", "bound": 3, "interval": 16, "crf": 20.0,
-        "preset": "medium", "fastdecode": True, "anchors": "adaptive",
+        "preset": "slow", "fastdecode": True, "anchors": "adaptive",
     },
     "compact": {
         "structure": "ddra", "codec": "h265", "bound": 3, "interval": 16, "crf": 22.0,

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 
@@ -47,13 +48,27 @@ def bytes_at(psnr: float, points: list[tuple[float, float]]) -> float:
     return math.exp(least + slope * psnr)
 
 
+def told(coding: Coding, **parameters: str) -> Coding:
+    """With other parameters of x264."""
+    all_of_them = dict(p.split("=") for p in coding.options["x264-params"].split(":"))
+    all_of_them |= {name.replace("_", "-"): value for name, value in parameters.items()}
+    joined = ":".join(f"{name}={value}" for name, value in all_of_them.items())
+    return replace(coding, options={**coding.options, "x264-params": joined})
+
+
 def untuned(coding: Coding) -> Coding:
     """As x264 does by default for the eyes of people, and with a look ahead of one interval."""
-    parameters = dict(p.split("=") for p in coding.options["x264-params"].split(":"))
-    parameters |= {"rc-lookahead": "16", "aq-mode": "1", "aq-strength": "1.0"}
-    parameters["ipratio"] = "1.4"
-    joined = ":".join(f"{name}={value}" for name, value in parameters.items())
-    return replace(coding, options={**coding.options, "tune": "fastdecode", "x264-params": joined})
+    coding = told(
+        coding, rc_lookahead="16", aq_mode="1", aq_strength="1.0", ipratio="1.4", qcomp="0.6"
+    )
+    return replace(coding, options={**coding.options, "tune": "fastdecode"})
+
+
+def anchor_bytes(path: Path, coding: Coding) -> int:
+    with av.open(str(path)) as container:
+        sizes = [packet.size for packet in container.demux(video=0) if packet.size]
+    anchors = set(coding.anchors)
+    return sum(size for size, frame in zip(sizes, coding.order, strict=True) if frame in anchors)
 
 
 def test_files_are_smaller_at_the_same_psnr(footage: Footage, tmp_path: Path) -> None:
@@ -62,6 +77,22 @@ def test_files_are_smaller_at_the_same_psnr(footage: Footage, tmp_path: Path) ->
     tuned = [tried(footage, path, coding, crf) for crf in (23, 24, 25)]
     plain = [tried(footage, path, untuned(coding), crf) for crf in (17, 18, 19)]
     assert bytes_at(42.5, tuned) < 0.85 * bytes_at(42.5, plain)
+
+
+@pytest.mark.parametrize("default", [{"ipratio": "1.4"}, {"qcomp": "0.6"}])
+def test_anchors_are_smaller_at_the_same_psnr(
+    footage: Footage, tmp_path: Path, default: dict[str, str]
+) -> None:
+    path = tmp_path / "new.mp4"
+    coding = coded(Settings.of_profile("fast", anchors="fixed"))
+    sizes = []
+    for way in (coding, told(coding, **default)):
+        points = []
+        for crf in (22, 23, 24):
+            psnr, _ = tried(footage, path, way, crf)
+            points.append((psnr, math.log(anchor_bytes(path, way))))
+        sizes.append(bytes_at(42.5, points))
+    assert sizes[0] < 0.93 * sizes[1]
 
 
 def test_the_quality_changes_little_from_one_crf_to_the_next(
