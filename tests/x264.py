@@ -9,6 +9,7 @@ from pathlib import Path
 
 import av
 
+from encoder.repeatable import repeatable
 from tests import encoding
 
 WIDTH, HEIGHT = 112, 96
@@ -174,12 +175,13 @@ def _formats() -> list[Recipe]:
 
 def encode(recipe: Recipe, seed: int = 264) -> bytes:
     """The clip of a recipe; its pictures depend on ``seed``."""
-    parameters = [("x264-params", recipe.parameters), *recipe.options]
+    told = {"x264-params": recipe.parameters or "threads=1", **dict(recipe.options)}
+    parameters = repeatable("libx264", told, recipe.size[0])
     return encoding.encode(
         encoding.Recipe(
             recipe.name,
             "libx264",
-            " ".join(f"{name}={value}" for name, value in parameters),
+            " ".join(f"{name}={value}" for name, value in parameters.items()),
             recipe.pixel_format,
             recipe.frames,
             recipe.container,

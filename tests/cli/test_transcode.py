@@ -163,7 +163,7 @@ def test_a_full_disk_fails_what_does_not_fit(tiny: Path, tmp_path: Path) -> None
     write_clip(videos / "large.mp4", frames=60, size=(640, 480))
     out = tmp_path / "out"
     out.mkdir()
-    small = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=160k", "none", out], check=False)
+    small = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "none", out], check=False)
     if small.returncode:
         pytest.skip("no tmpfs can be mounted here")
     try:
